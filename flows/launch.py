@@ -1,0 +1,100 @@
+"""Start a run from this process: nothing to do ends at once, else the flow runs on a server that is there for it.
+
+Nothing here imports Prefect or Great Expectations before there is work.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+
+from rollmill.config import Pipeline
+from rollmill.expectations.suites import suite_digest, suite_for
+from rollmill.flows.server import configured_server, server
+from rollmill.ingest import NotIngestedError, ingest_known
+from rollmill.limits import judge_limits
+from rollmill.normalize import STAGE as NORMALIZE
+from rollmill.plan import Plan, make_plan
+from rollmill.publish import FolderDestination
+from rollmill.release import make_version
+from rollmill.report import Report, describe_plan, describe_version
+from rollmill.store import FolderStore, Manifest
+from rollmill.verdicts import STAGE as VALIDATE
+
+_FLOW = "rollmill.flows.pipeline"
+
+
+def launch(pipeline: Pipeline) -> Report:
+    """Run a pipeline to its end. Raises RollmillError; its `report` is set if stages had run."""
+    if configured_server() is None:
+        report = unchanged(pipeline)
+        if report is not None:
+            return report
+    with server(preload=lambda: import_module(_FLOW)):
+        from rollmill.flows.pipeline import run_pipeline, task_runner
+
+        return run_pipeline.with_options(task_runner=task_runner(pipeline.workers))(pipeline)
+
+
+def known_plan(pipeline: Pipeline) -> Plan | None:
+    """Plan from what the store knows, opening no data file; None if a file is new to it.
+
+    Raises what a run would raise about sources, layouts and drifted columns.
+    """
+    store = FolderStore(pipeline.store_path)
+    try:
+        ingested = [ingest_known(source, store) for source in pipeline.sources]
+    except NotIngestedError:
+        return None
+    return make_plan(pipeline, ingested, lambda layout, schema: suite_digest(suite_for(layout, schema)))
+
+
+def unchanged(pipeline: Pipeline) -> Report | None:
+    """Report a pipeline whose version is at its destination already; None if there is work.
+
+    Raises QuarantineLimitError if the limits forbid what was put aside.
+    """
+    start = time.perf_counter()
+    destination = FolderDestination(pipeline.destination_path)
+    current = destination.check(pipeline.name)
+    plan = known_plan(pipeline)
+    if plan is None or current is None:
+        return None
+    store = FolderStore(pipeline.store_path)
+    verdicts = _all(store, VALIDATE, [unit.validate_key for unit in plan.units])
+    done = _all(store, NORMALIZE, [unit.normalize_key for unit in plan.units])
+    if verdicts is None or done is None:
+        return None
+    judge_limits([(unit, verdicts[unit.validate_key]) for unit in plan.units], pipeline.validation.max_quarantine)
+    version = make_version(plan, done).keeping(destination.read_manifest())
+    if version.digest != current.digest:
+        return None
+    destination.repair(pipeline.name)
+    report = Report("unchanged", destination=str(pipeline.destination_path))
+    describe_plan(report, plan)
+    describe_version(report, version)
+    report.version = {"number": current.number, "digest": current.digest}
+    _all_cached(report, plan, len(version.files), time.perf_counter() - start)
+    return report
+
+
+def _all(store: FolderStore, stage: str, keys: list[str]) -> dict[str, Manifest] | None:
+    found = {}
+    for key in keys:
+        manifest = store.get(stage, key)
+        if manifest is None:
+            return None
+        found[key] = manifest
+    return found
+
+
+def _all_cached(report: Report, plan: Plan, files: int, seconds: float) -> None:
+    counts = {
+        "ingest": sum(len(source.ingested.snapshot.files) for source in plan.sources),
+        "validate": len(plan.units),
+        "normalize": len(plan.units),
+        "publish": files,
+    }
+    for stage, units in counts.items():
+        report.stages[stage].units = report.stages[stage].cached = units
+    report.stages["ingest"].seconds = round(seconds, 3)

@@ -1,0 +1,91 @@
+"""Ingest: know every file of a source: its digest, format, schema and record count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from rollmill import formats
+from rollmill.config import Source
+from rollmill.formats.records import Inspection
+from rollmill.keys import INGEST_VERSION, READER_VERSION, digest_of
+from rollmill.plan import Ingested
+from rollmill.reading import verify_unchanged
+from rollmill.snapshot import Snapshot, SourceFile
+from rollmill.sources.index import StatIndex
+from rollmill.sources.local import resolve_local
+from rollmill.store import FolderStore, Manifest
+
+STAGE = "ingest"
+
+
+class NotIngestedError(LookupError):
+    """A file of the source was not ingested yet: there is work to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestWork:
+    """What ingesting a source took. `cached` counts files that needed no reading."""
+
+    files: int
+    cached: int
+    bytes_read: int
+
+
+def resolve(source: Source, digest: Callable[..., str]) -> Snapshot:
+    """List a source and pin its content. Raises SourceMissingError, NothingToReadError or FileRefusedError."""
+    return resolve_local(source.uri, source.slug, digest=digest, config=source.config, splits=source.splits)
+
+
+def ingest_key(file: SourceFile) -> str:
+    """Key of a file's ingest artifact: its bytes and how they are read."""
+    return digest_of(
+        {"stage": STAGE, "version": INGEST_VERSION, "reader": READER_VERSION, "sha256": file.sha256}
+    )
+
+
+def ingest_known(source: Source, store: FolderStore) -> Ingested:
+    """Ingest from the stat index and the store alone, opening no data file. Raises NotIngestedError."""
+    index = StatIndex(store.stat_index)
+
+    def known(path: object) -> str:
+        digest = index.peek(path)  # type: ignore[arg-type]
+        if digest is None:
+            raise NotIngestedError(str(path))
+        return digest
+
+    snapshot = resolve(source, known)
+    inspections = {}
+    for file in snapshot.files:
+        manifest = store.get(STAGE, ingest_key(file))
+        if manifest is None:
+            raise NotIngestedError(file.path)
+        inspections[file.sha256] = formats.from_json(manifest.facts["inspection"])
+    return Ingested(source, snapshot, inspections)
+
+
+def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingested, IngestWork]:
+    """Ingest a source, reading what is new. Raises FileRefusedError naming every bad file seen, and AccessError."""
+    store.prepare()
+    index = StatIndex(store.stat_index)
+    with ThreadPoolExecutor(workers) as pool:
+        snapshot = resolve(source, lambda path: index.digest(path))
+        looks = list(pool.map(lambda file: _look(file, store, index), snapshot.files))
+    inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}
+    read = sum(size for _, size in looks)
+    cached = sum(size == 0 for _, size in looks)
+    return Ingested(source, snapshot, inspections), IngestWork(len(looks), cached, index.bytes_hashed + read)
+
+
+def _look(file: SourceFile, store: FolderStore, index: StatIndex) -> tuple[Inspection, int]:
+    """Give a file's inspection, and the bytes read for it (0 if it was known)."""
+    key = ingest_key(file)
+    known = store.get(STAGE, key)
+    if known is not None:
+        return formats.from_json(known.facts["inspection"]), 0
+    look = formats.inspect(file.local, file.path)
+    verify_unchanged(file, index.digest)
+    facts = {"inspection": formats.to_json(look)}
+    store.put(Manifest(STAGE, key, facts=facts), {})
+    return look, file.size

@@ -1,0 +1,121 @@
+"""What a layout is: a detector over schemas, and the two pure functions from source rows to unified rows and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+import pyarrow as pa
+
+from rollmill.schema import SCHEMA
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a batch comes from: what ids and lineage columns need, the same for all of its rows.
+
+    `digest` is the source file's sha256, `ordinal` counts files of the same bytes within the split.
+    """
+
+    data_source: str
+    config: str
+    split: str
+    digest: str
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether a layout fits a schema: it does if `problems` is empty.
+
+    `near` counts the required columns that are there with a right type, to rank layouts that nearly fit.
+    """
+
+    layout: str
+    required: frozenset[str]
+    near: int
+    problems: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a source that reach its rows."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+class Layout(ABC):
+    """One known shape of source rows.
+
+    A layout never looks at a dataset's name. `version` goes up whenever the rows it makes change; a new version may
+    change context_id, content_id and inferred group_id, never row_id or rollout_id.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    grain: ClassVar[Literal["row", "rollout"]]
+    required: ClassVar[Mapping[str, str]]
+    """Required columns and their logical types, as `identity.logical_type` names them."""
+
+    options: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """Options it takes, with the values allowed."""
+
+    @property
+    def tag(self) -> str:
+        """`name@version`."""
+        return f"{self.name}@{self.version}"
+
+    def fit(self, types: Mapping[str, str]) -> Fit:
+        """Compare a source's columns (name -> logical type) with what the layout needs."""
+        problems = []
+        for column, kind in self.required.items():
+            if column not in types:
+                problems.append(f"no column {column}")
+            elif types[column] not in (kind, "null"):
+                problems.append(f"column {column} is {types[column]}, not {kind}")
+        return Fit(self.name, frozenset(self.required), len(self.required) - len(problems), tuple(problems))
+
+    @abstractmethod
+    def normalize(
+        self, batch: pa.RecordBatch, rows: pa.Int64Array, origin: Origin, options: Mapping[str, str]
+    ) -> pa.Table:
+        """Turn source rows into unified rows.
+
+        `rows` holds the record number of each row of `batch`. Returns a table of exactly `schema.SCHEMA`, rows in
+        source order.
+        """
+
+    @abstractmethod
+    def restore(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
+        """Give the source rows of unified rows back: the columns and types of `schema`, values bit for bit."""
+
+
+def assemble(columns: Mapping[str, Any], length: int) -> pa.Table:
+    """Build a table of the unified schema; columns not given are null.
+
+    Values are Arrow arrays, Polars series, or constants that are repeated. Raises pyarrow.ArrowInvalid if a column
+    has another length.
+    """
+    unknown = columns.keys() - set(SCHEMA.names)
+    if unknown:
+        raise KeyError(f"not in the unified schema: {sorted(unknown)}")
+    arrays = [_column(columns.get(f.name), f, length) for f in SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def _column(value: Any, field: pa.Field, length: int) -> pa.Array[Any] | pa.ChunkedArray[Any]:
+    if value is None:
+        return pa.nulls(length, field.type)
+    if isinstance(value, pl.Series):
+        return value.to_arrow().cast(field.type)
+    if isinstance(value, (pa.Array, pa.ChunkedArray)):
+        return value if value.type == field.type else value.cast(field.type)
+    return pa.repeat(pa.scalar(value, field.type), length)

@@ -1,0 +1,63 @@
+"""A dataset card: the YAML front matter of a README.md, and the facts that it declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+_MARK = "---"
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    """Parse the YAML block at the head of a README.md; empty without one.
+
+    Raises ValueError, in words, when the block is not closed, not YAML or no mapping.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    if not lines or lines[0].rstrip() != _MARK:
+        return {}
+    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _MARK), None)
+    if end is None:
+        raise ValueError("the YAML block at its head is not closed with ---")
+    try:
+        value = yaml.safe_load("\n".join(lines[1:end]))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 2}" if mark is not None else ""
+        raise ValueError(f"the YAML block at its head can't be parsed{where}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the YAML block at its head can't be parsed ({error})") from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("the YAML block at its head is no mapping")  # noqa: TRY004 - callers catch one class
+    return value
+
+
+def declared_splits(card: dict[str, Any], config: str) -> dict[str, dict[str, int]]:
+    """Give what `dataset_info` declares for a config: split -> num_examples and num_bytes, where they are numbers.
+
+    `dataset_info` is a mapping for one config or a list with one mapping a config; without a name it is `default`.
+    What has another form declares nothing.
+    """
+    info = card.get("dataset_info")
+    for block in info if isinstance(info, list) else [info]:
+        if isinstance(block, dict) and str(block.get("config_name", "default")) == config:
+            return _splits(block.get("splits"))
+    return {}
+
+
+def _splits(declared: object) -> dict[str, dict[str, int]]:
+    if isinstance(declared, dict):
+        named = [(str(name), split) for name, split in declared.items()]
+    elif isinstance(declared, list):
+        named = [(str(split["name"]), split) for split in declared if isinstance(split, dict) and "name" in split]
+    else:
+        return {}
+    return {name: _numbers(split) for name, split in named if isinstance(split, dict)}
+
+
+def _numbers(split: dict[str, Any]) -> dict[str, int]:
+    facts = ((fact, split.get(fact)) for fact in ("num_examples", "num_bytes"))
+    return {fact: value for fact, value in facts if isinstance(value, int) and not isinstance(value, bool)}

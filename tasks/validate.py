@@ -1,0 +1,32 @@
+"""Validate as a Prefect task: one run per batch of units."""
+
+from __future__ import annotations
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from rollmill.expectations.units import validate_unit
+from rollmill.normalize import UnitWork
+from rollmill.progress import advance
+from rollmill.sources.index import StatIndex
+from rollmill.store import FolderStore
+from rollmill.tasks.batches import Batch
+from rollmill.tasks.log import stage_log
+
+
+@task(name="validate", task_run_name="validate {batch.name}", cache_policy=NO_CACHE, persist_result=False)
+def validate(batch: Batch, store: FolderStore) -> dict[str, UnitWork]:
+    """Judge units by their suites. Returns the work done by validate key."""
+    index = StatIndex(store.stat_index)
+    done = {}
+    for plan in batch.units:
+        work = validate_unit(plan, store, index.digest)
+        done[plan.validate_key] = work
+        aside = sum(sum(part["reasons"].values()) for part in work.manifest.facts["parts"].values())
+        stage_log().info("%s: %d records, %d put aside%s", plan.unit.name, plan.unit.rows, aside, _known(work))
+        advance("validate", plan.unit.rows)
+    return done
+
+
+def _known(work: UnitWork) -> str:
+    return " (known)" if work.cached else ""

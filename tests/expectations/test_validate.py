@@ -1,0 +1,210 @@
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from rollmill.errors import ConfigError, DataRefusedError
+from rollmill.expectations import Check, Frames, Suite, suite_for, validate_stream
+from rollmill.formats.records import JSON_TEXT_KEY
+
+NAN, INF = float("nan"), float("inf")
+FRAME = pl.DataFrame(
+    {
+        "prompt": ["a", "b", None, "d", "d", " ", "f"],
+        "response": ["one", " \u00a0\n", None, "two", "two", "", "three"],
+        "reward": [1.0, NAN, None, INF, 0.0, -0.0, None],
+    }
+)
+SUITE = suite_for("prompt_response", FRAME.to_arrow().schema)
+
+
+class Counted(Frames):
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return super().__iter__()
+
+
+def cut(frame, *at):
+    edges = [0, *at, frame.height]
+    return Frames(frame.schema, [frame[a:b] for a, b in zip(edges, edges[1:], strict=False)])
+
+
+def found(judgement, expectation, column):
+    return next(f for f in judgement.findings if (f.expectation, f.column) == (expectation, column))
+
+
+def rewards(cells, kind=pl.String, metadata=None):
+    """Give the reason per cell of a reward column."""
+    frame = pl.DataFrame({"response": ["x"] * len(cells), "reward": pl.Series(cells, dtype=kind)})
+    schema = frame.to_arrow().schema
+    schema = schema.set(1, schema.field(1).with_metadata(metadata)) if metadata else schema
+    bad = validate_stream(cut(frame), suite_for("prompt_response", schema), name="t").bad
+    reason = dict(zip(bad["row"], bad["reason"], strict=True))
+    return [reason.get(row) for row in range(len(cells))]
+
+
+def test_bad_records_have_the_first_reason_that_applies():
+    judgement = validate_stream(cut(FRAME, 2, 3), SUITE, name="t")
+    assert judgement.rows == 7
+    assert judgement.bad.rows() == [
+        (1, "empty_response", ["empty_response", "reward_not_finite"]),
+        (2, "empty_response", ["empty_response", "reward_missing"]),
+        (3, "reward_not_finite", ["reward_not_finite"]),
+        (5, "empty_response", ["empty_response"]),
+        (6, "reward_missing", ["reward_missing"]),
+    ]
+
+
+def test_findings_stand_in_the_suites_order_with_their_counts():
+    judgement = validate_stream(cut(FRAME), SUITE, name="t")
+    assert [finding.expectation for finding in judgement.findings] == [check.type for check in SUITE.checks]
+    missing = found(judgement, "expect_column_values_to_not_be_null", "reward")
+    assert (missing.severity, missing.reason, missing.success, missing.unexpected) == (
+        "critical",
+        "reward_missing",
+        False,
+        2,
+    )
+    repeated = found(judgement, "expect_compound_columns_to_be_unique", "prompt, response")
+    assert (repeated.severity, repeated.success, repeated.unexpected, repeated.element_count) == (
+        "warning",
+        False,
+        2,
+        7,
+    )
+
+
+def test_warnings_put_nothing_aside():
+    frame = pl.DataFrame({"prompt": [None, "  ", "p", "p"], "response": ["a", "b", "c", "c"]})
+    judgement = validate_stream(cut(frame), suite_for("prompt_response", frame.to_arrow().schema), name="t")
+    assert judgement.bad.is_empty()
+    assert judgement.bad.schema == {"row": pl.Int64, "reason": pl.String, "reasons": pl.List(pl.String)}
+    assert [f.unexpected for f in judgement.findings if f.severity == "warning"] == [1, 1, 2]
+
+
+def test_reward_as_text():
+    cells = ["1", " 0.5 ", "-1e-3", "n/a", "", None, "nan", " -Infinity", "1e999", "1,5"]
+    nan, inf = ["reward_not_a_number"], ["reward_not_finite"]
+    assert rewards(cells) == [None, None, None, *nan, *nan, "reward_missing", *inf, *inf, *inf, *nan]
+
+
+def test_reward_as_json_text():
+    cells = ["1.0", '"0.5"', "true", "[0.1]", '{"a":1}', '"high"', '"NaN"', "NaN", "null", None, "-1E5"]
+    expected = [None, None, None, "reward_shape", "reward_shape", "reward_not_a_number", "reward_not_finite"]
+    expected += ["reward_not_finite", "reward_missing", "reward_missing", None]
+    assert rewards(cells, metadata={JSON_TEXT_KEY: b"1"}) == expected
+
+
+def test_reward_of_other_types():
+    assert rewards([1, None], pl.Int64) == [None, "reward_missing"]
+    assert rewards([True, None], pl.Boolean) == [None, "reward_missing"]
+    assert rewards([None, None], pl.Null) == ["reward_missing", "reward_missing"]
+    assert rewards([[0.1], None], pl.List(pl.Float64)) == ["reward_shape", "reward_missing"]
+    assert rewards(["0.5", "x"], pl.Categorical) == [None, "reward_not_a_number"]
+
+
+def test_a_column_of_nan_only_is_not_vacuously_good():
+    assert rewards([NAN, NAN], pl.Float32) == ["reward_not_finite", "reward_not_finite"]
+    judgement = validate_stream(cut(FRAME.with_columns(reward=pl.lit(NAN))), SUITE, name="t")
+    assert found(judgement, "expect_column_values_to_be_finite", "reward").success is False
+
+
+@pytest.mark.parametrize("frames", [[], [FRAME.clear()], [FRAME.clear(), FRAME.clear()]])
+def test_a_stream_without_records(frames):
+    judgement = validate_stream(Frames(FRAME.schema, frames), SUITE, name="t")
+    assert judgement.rows == 0
+    assert judgement.bad.is_empty()
+    assert all(f.success and f.error is None for f in judgement.findings)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, FRAME.height), max_size=4))
+def test_the_cut_into_batches_changes_nothing(at):
+    whole, parts = (validate_stream(cut(FRAME, *edges), SUITE, name="t") for edges in ((), sorted(at)))
+    assert parts.bad.equals(whole.bad)
+    assert (parts.findings, parts.result) == (whole.findings, whole.result)
+
+
+def test_one_pass():
+    stream = Counted(FRAME.schema, [FRAME[:3], FRAME[3:]])
+    validate_stream(stream, SUITE, name="t", values=True)
+    assert stream.passes == 1
+
+
+def test_results_quote_no_record_unless_asked():
+    secret = "s3cret " * 100
+    frame = pl.DataFrame({"prompt": [secret, secret], "response": [secret, secret]})
+    checks = (
+        Check("expect_column_values_to_match_regex", {"column": "prompt", "regex": "^x"}, severity="warning"),
+        Check("expect_column_values_to_be_in_set", {"column": "prompt", "value_set": ["x"]}, severity="warning"),
+        Check("expect_compound_columns_to_be_unique", {"column_list": ["prompt", "response"]}, severity="warning"),
+    )
+    quiet = json.dumps(validate_stream(cut(frame), Suite("s", checks), name="t").result, allow_nan=False)
+    assert "s3cret" not in quiet
+    assert '"partial_unexpected_index_list": [0, 1]' in quiet
+    result = validate_stream(cut(frame, 1), Suite("s", checks), name="t", values=True).result
+    assert result["results"][0]["result"]["partial_unexpected_list"] == [secret[:256]] * 2
+
+
+def test_results_are_standard_json_and_the_same_every_time():
+    one, other = (validate_stream(cut(FRAME), SUITE, name="t", values=True).result for _ in range(2))
+    assert json.dumps(one, allow_nan=False) == json.dumps(other, allow_nan=False)
+
+
+def test_failing_warnings_do_not_hide_each_other_or_the_rest():
+    checks = (
+        Check("expect_column_values_to_be_between", {"column": "nope", "min_value": 0}, severity="warning"),
+        Check("expect_column_values_to_match_regex", {"column": "prompt", "regex": "(?=a)a"}, severity="warning"),
+        Check("expect_column_mean_to_be_between", {"column": "prompt", "min_value": 0}, severity="info"),
+        Check("expect_column_values_to_match_regex", {"column": "reward", "regex": "a"}, severity="warning"),
+        Check("expect_column_values_to_be_json_parseable", {"column": "prompt"}, severity="warning"),
+    )
+    judgement = validate_stream(cut(FRAME), Suite("s", (*checks, *SUITE.checks)), name="t")
+    *errors, _ = [f.error for f in judgement.findings[:6]]
+    assert all(f.success is False for f in judgement.findings[:5])
+    assert "There is no column 'nope'. The columns are: prompt, response, reward." in errors[0]
+    assert "look-around" in errors[1]
+    assert "'prompt' is String" in errors[2]
+    assert "expected String type, got: f64" in errors[3]
+    assert "does not serve expect_column_values_to_be_json_parseable" in errors[4]
+    assert judgement.bad.equals(validate_stream(cut(FRAME), SUITE, name="t").bad)
+    assert all(f.error is None for f in judgement.findings[5:])
+
+
+def test_a_critical_check_that_cannot_be_made_refuses_the_data():
+    frame = FRAME.rename({"response": "answer"})
+    with pytest.raises(
+        DataRefusedError, match="unit 7.*'prompt_response'.*'response'.*prompt, answer, reward"
+    ) as caught:
+        validate_stream(cut(frame), SUITE, name="unit 7")
+    assert caught.value.column == "response"
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (Check("expect_nonsense", {}), "expect_nonsense can't be made"),
+        (Check("expect_column_values_to_not_be_null", {"colum": "a"}, reason="x"), "can't be made"),
+        (Check("expect_column_values_to_not_be_null", {"column": "prompt"}), "needs a `reason`"),
+    ],
+)
+def test_a_suite_that_cannot_be_made_is_a_config_error(check, words):
+    with pytest.raises(ConfigError, match=words):
+        validate_stream(cut(FRAME), Suite("s", (check,)), name="t")
+
+
+def test_threads_get_their_own_answers():
+    def judged(number):
+        frame = pl.DataFrame({"response": ["x"] * 50 + [""] * number, "reward": [1.0] * 50 + [None] * number})
+        judgement = validate_stream(cut(frame, 10, 40), suite_for("prompt_response", frame.to_arrow().schema), name="t")
+        return judgement.rows, judgement.bad["row"].to_list(), [f.unexpected for f in judgement.findings]
+
+    numbers = list(range(1, 41))
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(judged, numbers))
+    assert answers == [(50 + n, list(range(50, 50 + n)), [0, n, 0, n]) for n in numbers]
