@@ -21,7 +21,7 @@ from rollmill.report import Report, describe_plan, describe_version
 from rollmill.store import FolderStore, Manifest
 from rollmill.verdicts import STAGE as VALIDATE
 
-_FLOW = "rollmill.flows.pipeline"
+_PRELOADED = ("rollmill.flows.pipeline", "rollmill.expectations.validate")
 
 
 def launch(pipeline: Pipeline) -> Report:
@@ -30,10 +30,16 @@ def launch(pipeline: Pipeline) -> Report:
         report = unchanged(pipeline)
         if report is not None:
             return report
-    with server(preload=lambda: import_module(_FLOW)):
+    with server(preload=_preload):
         from rollmill.flows.pipeline import run_pipeline, task_runner
 
         return run_pipeline.with_options(task_runner=task_runner(pipeline.workers))(pipeline)
+
+
+def _preload() -> None:
+    """Import what takes seconds while the server starts."""
+    for name in _PRELOADED:
+        import_module(name)
 
 
 def known_plan(pipeline: Pipeline) -> Plan | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import polars as pl  # noqa: F401  (its threads start before the workers')
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.futures import PrefectFuture
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from rollmill.config import Pipeline
 from rollmill.errors import RollmillError
@@ -30,9 +31,9 @@ from rollmill.tasks.publish import publish
 from rollmill.tasks.validate import validate
 
 
-def task_runner(workers: int) -> ThreadPoolTaskRunner:
+def task_runner(workers: int) -> TaskRunner[PrefectFuture[Any]]:
     """Give the runner for so many units at once."""
-    return ThreadPoolTaskRunner(max_workers=workers)
+    return cast("TaskRunner[PrefectFuture[Any]]", ThreadPoolTaskRunner(max_workers=workers))
 
 
 @flow(name="rollmill", flow_run_name="{pipeline.name}", task_runner=task_runner(2), persist_result=False)

@@ -24,6 +24,7 @@ def survey(pipeline: Pipeline) -> tuple[Plan, dict[str, tuple[int, int]]]:
         NORMALIZE: [unit.normalize_key for unit in plan.units],
     }
     todo = {
-        stage: (len(of_stage), sum(store.get(stage, key) is None for key in of_stage)) for stage, of_stage in keys.items()
+        stage: (len(of_stage), sum(store.get(stage, key) is None for key in of_stage))
+        for stage, of_stage in keys.items()
     }
     return plan, todo

@@ -12,7 +12,7 @@ Derive = Callable[[pl.Series, Mapping[str, Any]], Any]
 
 
 def _quantiles(values: pl.Series, options: Mapping[str, Any]) -> list[float | None]:
-    wanted = options.get("allow_relative_error") or "nearest"
+    wanted: _Interpolation = options.get("allow_relative_error") or "nearest"
     ordered = values.sort()
     return [_quantile(ordered, float(share), wanted) for share in options["quantiles"]]
 

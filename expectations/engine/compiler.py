@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -44,8 +45,8 @@ class Plan:
         for metric in metrics:
             try:
                 self._derive[metric.id] = self._compile(metric)
-            except UnservedError as error:
-                self._errors[metric.id] = str(error)
+            except (UnservedError, TypeError, ValueError, KeyError) as error:  # arguments that make no expression
+                self._errors[metric.id] = " ".join(str(error).split("\n\n")[0].split())
 
     def project(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Give the narrow columns of a batch."""
@@ -59,12 +60,14 @@ class Plan:
                 answers.values[key] = derive(narrow)
                 if key in self._masks:
                     answers.masks[key] = self._masks[key](narrow)
-            except (UnservedError, pl.exceptions.PolarsError) as error:
+            except (UnservedError, TypeError, pl.exceptions.PolarsError) as error:
                 answers.errors[key] = str(error)
         return answers
 
     def _compile(self, metric: MetricConfiguration) -> Derive:
         name, domain, options = metric.metric_name, metric.metric_domain_kwargs, metric.metric_value_kwargs
+        if domain.get("table"):
+            raise UnservedError("The Polars engine knows one table, that of the stream.")
         chosen = self._selection(domain)
         if name in aggregates.OF_TABLE:
             return self._table(name, chosen)
@@ -151,7 +154,7 @@ class Plan:
         self, metric: MetricConfiguration, suffix: str, columns: tuple[str, ...], mask: str | tuple[str, str]
     ) -> Derive:
         def bad(narrow: Narrow) -> pl.Series:
-            return narrow.column(mask) if isinstance(mask, str) else _duplicated(narrow, *mask)
+            return narrow.column(mask) if isinstance(mask, str) else narrow.duplicated(*mask)
 
         wanted = metric.metric_value_kwargs.get("result_format") or {}
         if suffix == "unexpected_count":
@@ -167,13 +170,5 @@ class Plan:
 
     def _add(self, kind: str, expression: pl.Expr) -> str:
         """Add under a name that equal expressions share."""
-        return self.projection.add(f"{kind}:{expression.meta.serialize(format='json')}", expression)
-
-
-def _duplicated(narrow: Narrow, key: str, considered: str) -> pl.Series:
-    keys, among = narrow.column(key), narrow.column(considered)
-    if not len(keys):
-        return among
-    rows = among.arg_true()
-    duplicates = rows.filter(keys.gather(rows).is_duplicated())
-    return pl.select(pl.repeat(value=False, n=len(keys), dtype=pl.Boolean)).to_series().scatter(duplicates, True)  # noqa: FBT003
+        digest = hashlib.sha256(expression.meta.serialize()).hexdigest()
+        return self.projection.add(f"{kind}:{digest}", expression)

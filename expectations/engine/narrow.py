@@ -35,12 +35,22 @@ class Narrow:
     frame: pl.DataFrame
     broken: Mapping[str, str] = field(default_factory=dict)
     samples: Mapping[str, list[Any]] = field(default_factory=dict)
+    _duplicates: dict[tuple[str, str], pl.Series] = field(default_factory=dict)
 
     def column(self, name: str) -> pl.Series:
         """Give a narrow column. Raises UnservedError if it could not be computed."""
         if name in self.broken:
             raise UnservedError(self.broken[name])
         return self.frame[name]
+
+    def duplicated(self, key: str, considered: str) -> pl.Series:
+        """Give the records whose key another one has too, among those of the narrow column `considered`."""
+        if (key, considered) not in self._duplicates:
+            among = self.column(considered).arg_true()
+            again = among.filter(self.column(key).gather(among).is_duplicated())
+            mask = pl.repeat(value=False, n=self.rows, dtype=pl.Boolean, eager=True)
+            self._duplicates[key, considered] = mask.scatter(again, values=True)
+        return self._duplicates[key, considered]
 
 
 class Projection:

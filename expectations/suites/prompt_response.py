@@ -42,7 +42,7 @@ def _response(schema: pa.Schema) -> list[Check]:
     return checks
 
 
-def _prompt(field: pa.Field[Any]) -> list[Check]:
+def _prompt(field: pa.Field) -> list[Check]:
     checks = [Check("expect_column_values_to_not_be_null", {"column": "prompt"}, severity="warning")]
     if _is_text(field.type):
         kwargs = {"column": "prompt", "regex": BLANK}
@@ -50,7 +50,7 @@ def _prompt(field: pa.Field[Any]) -> list[Check]:
     return checks
 
 
-def _reward(field: pa.Field[Any]) -> list[Check]:
+def _reward(field: pa.Field) -> list[Check]:
     """Order matters: NaN is null to the expectations of Great Expectations, so `finite` stands before `not null`."""
     finite = _critical("be_finite", field.name, "reward_not_finite")
     given = _critical("not_be_null", field.name, "reward_missing")
@@ -81,11 +81,11 @@ def _critical(expected: str, column: str, reason: str, **kwargs: Any) -> Check:
     return Check(f"expect_column_values_to_{expected}", {"column": column, **kwargs}, reason=reason)
 
 
-def _is_json(field: pa.Field[Any]) -> bool:
-    return JSON_TEXT_KEY in (field.metadata or {})
+def _is_json(field: pa.Field) -> bool:
+    return field.metadata is not None and JSON_TEXT_KEY in field.metadata
 
 
 def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

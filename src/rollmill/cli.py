@@ -147,7 +147,7 @@ def _pipeline(
     allow_shrink: bool,
 ) -> Pipeline:
     """Build the pipeline of a file or of flags; flags given beside a file replace its keys."""
-    from rollmill.config import Pipeline, build_pipeline, load_pipeline, local_path, slug
+    from rollmill.config import build_pipeline, load_pipeline, local_path, slug
     from rollmill.errors import ConfigError
 
     flags: dict[str, Any] = {"destination": to, "store": store, "name": name, "workers": workers}
@@ -213,7 +213,9 @@ def _exit_code() -> int:
     except RollmillError as error:
         return _tell(error.message, error.exit_code)
     except Exception as error:  # noqa: BLE001
-        return _tell(f"internal error, please report it (--debug shows where): {type(error).__name__}: {error}", _INTERNAL)
+        return _tell(
+            f"internal error, please report it (--debug shows where): {type(error).__name__}: {error}", _INTERNAL
+        )
     return result if isinstance(result, int) else 0
 
 

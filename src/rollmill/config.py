@@ -97,7 +97,9 @@ def check_options(layout: str, options: dict[str, str]) -> None:
 class Validation(_Model):
     """Limits of what may be put aside."""
 
-    max_quarantine: float = Field(0.01, ge=0, le=1, description="Largest share of records put aside, per source and split.")
+    max_quarantine: float = Field(
+        0.01, ge=0, le=1, description="Largest share of records put aside, per source and split."
+    )
 
 
 class Pipeline(_Model):
@@ -109,7 +111,9 @@ class Pipeline(_Model):
     store: Uri | None = Field(None, description="Folder of the artifact store; the user's data directory if not given.")
     validation: Validation = Validation()
     allow_shrink: bool = Field(False, description="Let a version lose rows or splits against the one before it.")
-    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=256, description="Units worked on at once.")
+    workers: int = Field(
+        default_factory=lambda: os.cpu_count() or 1, ge=1, le=256, description="Units worked on at once."
+    )
     unit_bytes: int = Field(UNIT_BYTES, ge=1 << 20, description="About how many decoded bytes one unit holds.")
 
     @model_validator(mode="after")
@@ -148,7 +152,9 @@ def load_pipeline(path: Path) -> Pipeline:
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}", file=str(path)) from error
     if not isinstance(raw, dict):
-        raise ConfigError(f"{path} must hold keys and values: at least `name`, `sources` and `destination`.", file=str(path))
+        raise ConfigError(
+            f"{path} must hold keys and values: at least `name`, `sources` and `destination`.", file=str(path)
+        )
     try:
         return Pipeline.model_validate(_rooted(raw, path.parent))
     except ValidationError as error:
@@ -179,7 +185,7 @@ def _rooted(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     return rooted
 
 
-def _explain(error: ValidationError, node: yaml.Node, path: Path) -> str:
+def _explain(error: ValidationError, node: yaml.Node | None, path: Path) -> str:
     lines = [f"{path}, line {_line_of(node, e['loc'])}: {_problem(e)}" for e in error.errors()]
     return "\n".join(lines)
 

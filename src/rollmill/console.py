@@ -85,7 +85,13 @@ def _stage_table(report: Report) -> Table:
 def show_plan(plan: Plan, todo: dict[str, tuple[int, int]]) -> None:
     """Print what a run would do; `todo` gives per stage how many units there are and how many are not done yet."""
     table = Table(box=None, pad_edge=False)
-    for name, justify in (("source", "left"), ("layout", "left"), ("config", "left"), ("split", "left"), ("records", "right")):
+    for name, justify in (
+        ("source", "left"),
+        ("layout", "left"),
+        ("config", "left"),
+        ("split", "left"),
+        ("records", "right"),
+    ):
         table.add_column(name, justify="right" if justify == "right" else "left")
     for source in plan.sources:
         rows: dict[tuple[str, str], int] = {}
@@ -104,7 +110,9 @@ def show_restored(restored: Restored, path: str) -> None:
     """Print what was restored."""
     out.print(f"{restored.rows} rows restored to {escape(path)}", highlight=False)
     for file, row, reason in restored.unreadable[:_MOST_WARNINGS]:
-        err.print(f"[yellow]note[/yellow] {escape(file)}, record {row} is no row ({reason}); its bytes are in the store")
+        err.print(
+            f"[yellow]note[/yellow] {escape(file)}, record {row} is no row ({reason}); its bytes are in the store"
+        )
 
 
 def show_error(message: str) -> None:

@@ -31,7 +31,16 @@ _SUBJECTS: Final = (
     "the slope between the points", "the product of the roots", "the last term of the sequence", "the cost per item",
     "the time the second train needs", "the probability that none is red", "the largest prime factor", "the median",
 )  # fmt: skip
-_RELATIONS: Final = ("which is", "equal to", "at most", "divided by", "multiplied by", "minus", "together with", "and not")
+_RELATIONS: Final = (
+    "which is",
+    "equal to",
+    "at most",
+    "divided by",
+    "multiplied by",
+    "minus",
+    "together with",
+    "and not",
+)
 
 
 def _bank(random: np.random.Generator) -> pa.StringArray:
@@ -49,8 +58,7 @@ def _texts(bank: pa.StringArray, random: np.random.Generator, counts: np.ndarray
     """Join `counts[i]` random sentences to the i-th text."""
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     chosen = bank.take(pa.array(random.integers(0, len(bank), int(offsets[-1]))))
-    joined = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets), chosen), " ")
-    return joined  # type: ignore[no-any-return]
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets), chosen), " ")
 
 
 def prompt_response_batches(scale: float, *, seed: int = 0) -> Iterator[pa.RecordBatch]:

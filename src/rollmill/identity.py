@@ -7,7 +7,6 @@ worker or library version. Every long text is hashed once (`text_digest`); all e
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any, cast
 
 import polars as pl
@@ -41,7 +40,7 @@ def _field(expression: pl.Expr, kind: pl.DataType) -> pl.Expr:
     return pl.format(tag + "{}:{}", text.str.len_bytes(), text).fill_null(_NULL)
 
 
-def combined_id(domain: str, *fields: str | int | None | pl.Series, length: int = ID_LENGTH) -> pl.Series:
+def combined_id(domain: str, *fields: str | int | pl.Series | None, length: int = ID_LENGTH) -> pl.Series:
     """Hash a tuple of fields row by row, under a domain that keeps ids of different meaning apart.
 
     Fields are constants or Series of short strings or integers of one length; null differs from every value.
@@ -158,5 +157,3 @@ def _list_cells(array: pa.Array[Any]) -> pl.Series:
     joined = pl.format("l{}:{}", pl.col("items").list.len(), _sha256(pl.col("items").list.join(";")))
     cell = pl.when(pl.col("valid")).then(joined)
     return pl.DataFrame([valid, lists]).select(cell.alias("cell")).to_series()
-
-

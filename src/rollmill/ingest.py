@@ -40,9 +40,7 @@ def resolve(source: Source, digest: Callable[..., str]) -> Snapshot:
 
 def ingest_key(file: SourceFile) -> str:
     """Key of a file's ingest artifact: its bytes and how they are read."""
-    return digest_of(
-        {"stage": STAGE, "version": INGEST_VERSION, "reader": READER_VERSION, "sha256": file.sha256}
-    )
+    return digest_of({"stage": STAGE, "version": INGEST_VERSION, "reader": READER_VERSION, "sha256": file.sha256})
 
 
 def ingest_known(source: Source, store: FolderStore) -> Ingested:

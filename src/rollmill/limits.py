@@ -81,7 +81,9 @@ def _message(above: list[tuple[str, Tally]], files: dict[str, Tally], limit: flo
     lines = []
     for scope, tally in above:
         reasons = ", ".join(f"{code} {count}" for code, count in tally.reasons.most_common())
-        lines.append(f"{scope}: {tally.aside} of {tally.rows} records ({tally.aside / tally.rows:.1%}) put aside: {reasons}")
+        lines.append(
+            f"{scope}: {tally.aside} of {tally.rows} records ({tally.aside / tally.rows:.1%}) put aside: {reasons}"
+        )
     highest = max(tally.aside / tally.rows for _, tally in above)
     return (
         f"More records were put aside than the limit of {limit:.1%} allows. {'; '.join(lines)}. "

@@ -89,7 +89,10 @@ class _UnitWriter:
 
     def close(self) -> tuple[Payload, ...]:
         """Finish both files."""
-        made = (self._rollouts and self._rollouts.close(ROLLOUTS), self._quarantine and self._quarantine.close(QUARANTINE))
+        made = (
+            self._rollouts and self._rollouts.close(ROLLOUTS),
+            self._quarantine and self._quarantine.close(QUARANTINE),
+        )
         return tuple(payload for payload in made if payload)
 
 

@@ -119,7 +119,9 @@ def _layout_of(schemas: Mapping[tuple[str, str], pa.Schema], ingested: Ingested)
         if len(schema)
     }
     if not found:
-        raise LayoutError(f"Source {name} ({ingested.snapshot.uri}) has no column in any file: no record could be read.")
+        raise LayoutError(
+            f"Source {name} ({ingested.snapshot.uri}) has no column in any file: no record could be read."
+        )
     if len({layout.name for layout in found.values()}) > 1:
         seen = ", ".join(f"{split} is {layout.name}" for split, layout in found.items())
         raise LayoutError(f"The splits of source {name} have different layouts: {seen}. Give them to separate sources.")

@@ -90,11 +90,11 @@ def _common(a: pa.DataType, b: pa.DataType) -> pa.DataType:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _item(kind: Any) -> pa.Field:

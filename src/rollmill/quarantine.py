@@ -42,7 +42,9 @@ class QuarantineWriter:
         self._schema = quarantine_schema(source)
         self._writer = ShardWriter(path, self._schema)
 
-    def add_rows(self, part: Part, batch: pa.RecordBatch, rows: Sequence[int], reasons: Sequence[Sequence[str]]) -> None:
+    def add_rows(
+        self, part: Part, batch: pa.RecordBatch, rows: Sequence[int], reasons: Sequence[Sequence[str]]
+    ) -> None:
         """Add readable source rows; `reasons` has the reasons of each, the first counts."""
         table = conform(pa.Table.from_batches([batch]), self._source).combine_chunks()
         columns = [column.combine_chunks() for column in table.columns]

@@ -63,7 +63,9 @@ def restore(
     try:
         with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
             for place, files in places.items():
-                parquet = [destination.data_path(f) for f in version.files if (f.source, f.config, f.split) == (source, *place)]
+                parquet = [
+                    destination.data_path(f) for f in version.files if (f.source, f.config, f.split) == (source, *place)
+                ]
                 restorer = _SplitRestorer(files, layout_named(entry.layout.split("@")[0]), store, result)
                 for table in restorer.tables(parquet):
                     writer.write_table(conform(table, schema))
@@ -163,7 +165,9 @@ class _SplitRestorer:
         for digest in file.quarantine if self._store else ():
             held = _held(self._store, digest, file)  # type: ignore[arg-type]
             rows = held.column("source_row").to_numpy()
-            held = held.filter(pa.array((rows > after) & (rows <= (until if until is not None else rows.max(initial=-1)))))
+            held = held.filter(
+                pa.array((rows > after) & (rows <= (until if until is not None else rows.max(initial=-1))))
+            )
             table, kept = self._readable(held, file)
             tables.append(table)
             numbers.append(kept)

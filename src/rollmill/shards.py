@@ -132,12 +132,15 @@ def _text_bytes(array: Any) -> np.ndarray[Any, Any]:
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return _nonnull(pa.compute.binary_length(array))
     if pa.types.is_struct(kind):
-        children = [_text_bytes(child) for child in array.flatten() if child.null_count < len(child)]
-        return np.sum(children, axis=0, dtype=np.int64) if children else np.zeros(len(array), dtype=np.int64)
+        total = np.zeros(len(array), dtype=np.int64)
+        for child in array.flatten():
+            if child.null_count < len(child):
+                total += _text_bytes(child)
+        return total
     if pa.types.is_list(kind):
         inner = np.concatenate([[0], np.cumsum(_text_bytes(array.flatten()))])
         ends = np.cumsum(_nonnull(pa.compute.list_value_length(array)))
-        return np.diff(inner[np.concatenate([[0], ends])])
+        return np.asarray(np.diff(inner[np.concatenate([[0], ends])]), dtype=np.int64)
     return np.zeros(len(array), dtype=np.int64)
 
 

@@ -144,7 +144,9 @@ class FolderStore:
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"The manifest {path} is damaged ({error}). Remove it, and the next run makes it again.") from error
+            raise StoreError(
+                f"The manifest {path} is damaged ({error}). Remove it, and the next run makes it again."
+            ) from error
         return manifest if all(self._has(p) for p in manifest.payloads) else None
 
     def _has(self, payload: Payload) -> bool:

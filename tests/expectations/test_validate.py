@@ -1,5 +1,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
 
 import hypothesis.strategies as st
 import polars as pl
@@ -24,21 +26,21 @@ SUITE = suite_for("prompt_response", FRAME.to_arrow().schema)
 class Counted(Frames):
     passes = 0
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         self.passes += 1
         return super().__iter__()
 
 
-def cut(frame, *at):
+def cut(frame: Any, *at: Any) -> Any:
     edges = [0, *at, frame.height]
-    return Frames(frame.schema, [frame[a:b] for a, b in zip(edges, edges[1:], strict=False)])
+    return Frames(frame.schema, [frame[a:b] for a, b in pairwise(edges)])
 
 
-def found(judgement, expectation, column):
+def found(judgement: Any, expectation: Any, column: Any) -> Any:
     return next(f for f in judgement.findings if (f.expectation, f.column) == (expectation, column))
 
 
-def rewards(cells, kind=pl.String, metadata=None):
+def rewards(cells: Any, kind: Any = pl.String, metadata: Any = None) -> Any:
     """Give the reason per cell of a reward column."""
     frame = pl.DataFrame({"response": ["x"] * len(cells), "reward": pl.Series(cells, dtype=kind)})
     schema = frame.to_arrow().schema
@@ -48,7 +50,7 @@ def rewards(cells, kind=pl.String, metadata=None):
     return [reason.get(row) for row in range(len(cells))]
 
 
-def test_bad_records_have_the_first_reason_that_applies():
+def test_bad_records_have_the_first_reason_that_applies() -> None:
     judgement = validate_stream(cut(FRAME, 2, 3), SUITE, name="t")
     assert judgement.rows == 7
     assert judgement.bad.rows() == [
@@ -60,7 +62,7 @@ def test_bad_records_have_the_first_reason_that_applies():
     ]
 
 
-def test_findings_stand_in_the_suites_order_with_their_counts():
+def test_findings_stand_in_the_suites_order_with_their_counts() -> None:
     judgement = validate_stream(cut(FRAME), SUITE, name="t")
     assert [finding.expectation for finding in judgement.findings] == [check.type for check in SUITE.checks]
     missing = found(judgement, "expect_column_values_to_not_be_null", "reward")
@@ -79,7 +81,7 @@ def test_findings_stand_in_the_suites_order_with_their_counts():
     )
 
 
-def test_warnings_put_nothing_aside():
+def test_warnings_put_nothing_aside() -> None:
     frame = pl.DataFrame({"prompt": [None, "  ", "p", "p"], "response": ["a", "b", "c", "c"]})
     judgement = validate_stream(cut(frame), suite_for("prompt_response", frame.to_arrow().schema), name="t")
     assert judgement.bad.is_empty()
@@ -87,20 +89,20 @@ def test_warnings_put_nothing_aside():
     assert [f.unexpected for f in judgement.findings if f.severity == "warning"] == [1, 1, 2]
 
 
-def test_reward_as_text():
+def test_reward_as_text() -> None:
     cells = ["1", " 0.5 ", "-1e-3", "n/a", "", None, "nan", " -Infinity", "1e999", "1,5"]
     nan, inf = ["reward_not_a_number"], ["reward_not_finite"]
     assert rewards(cells) == [None, None, None, *nan, *nan, "reward_missing", *inf, *inf, *inf, *nan]
 
 
-def test_reward_as_json_text():
+def test_reward_as_json_text() -> None:
     cells = ["1.0", '"0.5"', "true", "[0.1]", '{"a":1}', '"high"', '"NaN"', "NaN", "null", None, "-1E5"]
     expected = [None, None, None, "reward_shape", "reward_shape", "reward_not_a_number", "reward_not_finite"]
     expected += ["reward_not_finite", "reward_missing", "reward_missing", None]
     assert rewards(cells, metadata={JSON_TEXT_KEY: b"1"}) == expected
 
 
-def test_reward_of_other_types():
+def test_reward_of_other_types() -> None:
     assert rewards([1, None], pl.Int64) == [None, "reward_missing"]
     assert rewards([True, None], pl.Boolean) == [None, "reward_missing"]
     assert rewards([None, None], pl.Null) == ["reward_missing", "reward_missing"]
@@ -108,14 +110,14 @@ def test_reward_of_other_types():
     assert rewards(["0.5", "x"], pl.Categorical) == [None, "reward_not_a_number"]
 
 
-def test_a_column_of_nan_only_is_not_vacuously_good():
+def test_a_column_of_nan_only_is_not_vacuously_good() -> None:
     assert rewards([NAN, NAN], pl.Float32) == ["reward_not_finite", "reward_not_finite"]
     judgement = validate_stream(cut(FRAME.with_columns(reward=pl.lit(NAN))), SUITE, name="t")
     assert found(judgement, "expect_column_values_to_be_finite", "reward").success is False
 
 
 @pytest.mark.parametrize("frames", [[], [FRAME.clear()], [FRAME.clear(), FRAME.clear()]])
-def test_a_stream_without_records(frames):
+def test_a_stream_without_records(frames: Any) -> None:
     judgement = validate_stream(Frames(FRAME.schema, frames), SUITE, name="t")
     assert judgement.rows == 0
     assert judgement.bad.is_empty()
@@ -124,19 +126,19 @@ def test_a_stream_without_records(frames):
 
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(0, FRAME.height), max_size=4))
-def test_the_cut_into_batches_changes_nothing(at):
+def test_the_cut_into_batches_changes_nothing(at: Any) -> None:
     whole, parts = (validate_stream(cut(FRAME, *edges), SUITE, name="t") for edges in ((), sorted(at)))
     assert parts.bad.equals(whole.bad)
     assert (parts.findings, parts.result) == (whole.findings, whole.result)
 
 
-def test_one_pass():
+def test_one_pass() -> None:
     stream = Counted(FRAME.schema, [FRAME[:3], FRAME[3:]])
     validate_stream(stream, SUITE, name="t", values=True)
     assert stream.passes == 1
 
 
-def test_results_quote_no_record_unless_asked():
+def test_results_quote_no_record_unless_asked() -> None:
     secret = "s3cret " * 100
     frame = pl.DataFrame({"prompt": [secret, secret], "response": [secret, secret]})
     checks = (
@@ -151,35 +153,55 @@ def test_results_quote_no_record_unless_asked():
     assert result["results"][0]["result"]["partial_unexpected_list"] == [secret[:256]] * 2
 
 
-def test_results_are_standard_json_and_the_same_every_time():
+def test_results_are_standard_json_and_the_same_every_time() -> None:
     one, other = (validate_stream(cut(FRAME), SUITE, name="t", values=True).result for _ in range(2))
     assert json.dumps(one, allow_nan=False) == json.dumps(other, allow_nan=False)
 
 
-def test_failing_warnings_do_not_hide_each_other_or_the_rest():
+def test_failing_warnings_do_not_hide_each_other_or_the_rest() -> None:
     checks = (
         Check("expect_column_values_to_be_between", {"column": "nope", "min_value": 0}, severity="warning"),
         Check("expect_column_values_to_match_regex", {"column": "prompt", "regex": "(?=a)a"}, severity="warning"),
         Check("expect_column_mean_to_be_between", {"column": "prompt", "min_value": 0}, severity="info"),
         Check("expect_column_values_to_match_regex", {"column": "reward", "regex": "a"}, severity="warning"),
         Check("expect_column_values_to_be_json_parseable", {"column": "prompt"}, severity="warning"),
+        Check("expect_column_values_to_be_in_set", {"column": "reward", "value_set": [1, "a"]}, severity="warning"),
     )
     judgement = validate_stream(cut(FRAME), Suite("s", (*checks, *SUITE.checks)), name="t")
-    *errors, _ = [f.error for f in judgement.findings[:6]]
-    assert all(f.success is False for f in judgement.findings[:5])
+    errors = [f.error or "" for f in judgement.findings[:6]]
+    assert all(f.success is False for f in judgement.findings[:6])
     assert "There is no column 'nope'. The columns are: prompt, response, reward." in errors[0]
     assert "look-around" in errors[1]
     assert "'prompt' is String" in errors[2]
     assert "expected String type, got: f64" in errors[3]
     assert "does not serve expect_column_values_to_be_json_parseable" in errors[4]
+    assert "unexpected value" in errors[5]
     assert judgement.bad.equals(validate_stream(cut(FRAME), SUITE, name="t").bad)
-    assert all(f.error is None for f in judgement.findings[5:])
+    assert all(f.error is None for f in judgement.findings[6:])
 
 
-def test_a_critical_check_that_cannot_be_made_refuses_the_data():
+@pytest.mark.parametrize(
+    ("expectation", "kwargs"),
+    [
+        ("column_values_to_be_of_type", {"column": "prompt", "type_": "String"}),
+        ("column_pair_values_to_be_equal", {"column_A": "prompt", "column_B": "response"}),
+        ("column_distinct_values_to_be_in_set", {"column": "prompt", "value_set": ["a"]}),
+        ("column_values_to_match_regex_list", {"column": "prompt", "regex_list": ["a"]}),
+        ("multicolumn_sum_to_equal", {"column_list": ["reward", "reward"], "sum_total": 3}),
+        ("table_row_count_to_equal_other_table", {"other_table_name": "x"}),
+    ],
+)
+def test_what_is_not_served_says_so(expectation: Any, kwargs: Any) -> None:
+    check = Check(f"expect_{expectation}", kwargs, severity="warning")
+    (finding,) = validate_stream(cut(FRAME), Suite("s", (check,)), name="t").findings
+    assert finding.success is False
+    assert (finding.error or "").startswith("The Polars engine ")
+
+
+def test_a_critical_check_that_cannot_be_made_refuses_the_data() -> None:
     frame = FRAME.rename({"response": "answer"})
     with pytest.raises(
-        DataRefusedError, match="unit 7.*'prompt_response'.*'response'.*prompt, answer, reward"
+        DataRefusedError, match=r"unit 7.*'prompt_response'.*'response'.*prompt, answer, reward"
     ) as caught:
         validate_stream(cut(frame), SUITE, name="unit 7")
     assert caught.value.column == "response"
@@ -193,13 +215,13 @@ def test_a_critical_check_that_cannot_be_made_refuses_the_data():
         (Check("expect_column_values_to_not_be_null", {"column": "prompt"}), "needs a `reason`"),
     ],
 )
-def test_a_suite_that_cannot_be_made_is_a_config_error(check, words):
+def test_a_suite_that_cannot_be_made_is_a_config_error(check: Any, words: Any) -> None:
     with pytest.raises(ConfigError, match=words):
         validate_stream(cut(FRAME), Suite("s", (check,)), name="t")
 
 
-def test_threads_get_their_own_answers():
-    def judged(number):
+def test_threads_get_their_own_answers() -> None:
+    def judged(number: Any) -> Any:
         frame = pl.DataFrame({"response": ["x"] * 50 + [""] * number, "reward": [1.0] * 50 + [None] * number})
         judgement = validate_stream(cut(frame, 10, 40), suite_for("prompt_response", frame.to_arrow().schema), name="t")
         return judgement.rows, judgement.bad["row"].to_list(), [f.unexpected for f in judgement.findings]

@@ -1,3 +1,4 @@
+import base64
 import os
 
 import pyarrow as pa
@@ -5,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow.parquet import encryption
 
 from rollmill.errors import FileRefusedError
 from rollmill.formats import inspect, read
@@ -212,3 +214,29 @@ def test_batches_together_are_the_file(tmp_path_factory, values, row_group_size,
     assert numbers == list(range(len(values)))
     assert found.rows == len(values)
     assert str(table.to_pylist()) == str(source.to_pylist())
+
+
+class PlainKeys(encryption.KmsClient):
+    """Keeps keys in the open: enough to write an encrypted file."""
+
+    def __init__(self, _config):
+        super().__init__()
+
+    def wrap_key(self, key_bytes, _master_key):
+        return base64.b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key, _master_key):
+        return base64.b64decode(wrapped_key)
+
+
+@pytest.mark.parametrize("plaintext_footer", [True, False])
+def test_encrypted_files_are_refused(tmp_path, plaintext_footer):
+    """With a plain footer pyarrow opens the file and ends the process at the first look at an encrypted column."""
+    config = encryption.EncryptionConfiguration("foot", column_keys={"key": ["a"]}, plaintext_footer=plaintext_footer)
+    factory = encryption.CryptoFactory(PlainKeys)
+    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
+    table = pa.table({"a": ["x"] * 100, "b": range(100)})
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema, encryption_properties=properties) as out:
+        out.write_table(table)
+    with pytest.raises(FileRefusedError, match="encrypted"):
+        inspect(tmp_path / "a.parquet", "a.parquet")

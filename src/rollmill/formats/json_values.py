@@ -9,6 +9,7 @@ from typing import Any
 MAX_DEPTH = 256
 """Values nested deeper than this are put aside: the limit of Python's parser depends on who calls it."""
 
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -34,9 +35,10 @@ def parse_line(data: bytes | bytearray) -> tuple[dict[str, Any], int]:
     value = _parse(text)
     if type(value) is not dict:
         raise LineFault("bad_json", f"the line is {json_kind(value)}, not a JSON object")
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+    nested = any(isinstance(cell, (dict, list)) for cell in value.values())
+    if nested and data.count(b"[") + data.count(b"{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         raise LineFault("bad_json", f"values are nested deeper than {MAX_DEPTH} levels")
-    if b"\\ud" in data or b"\\uD" in data:
+    if _ESCAPED_SURROGATE.search(text):
         return _without_surrogates(value)
     return value, 0
 

@@ -111,9 +111,12 @@ class _Batch:
             return
         if not record.keys() <= self._names:
             raise _changed(self._file)
-        for (name, convert), cells in zip(self._cell_of, self._cells, strict=True):
-            value = record.get(name)
-            cells.append(value if convert is None or value is None else convert(value))
+        try:
+            for (name, convert), cells in zip(self._cell_of, self._cells, strict=True):
+                value = record.get(name)
+                cells.append(value if convert is None or value is None else convert(value))
+        except (TypeError, ValueError) as error:
+            raise _changed(self._file) from error
         self._rows.append(row)
 
     def take(self) -> Records:
@@ -131,7 +134,7 @@ class _Batch:
 def _record_batch(arrays: list[pa.Array[Any]], schema: pa.Schema, rows: int) -> pa.RecordBatch:
     if arrays:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))  # type: ignore[arg-type]
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
 
 
 def _parse(line: Line) -> tuple[dict[str, Any], int]:

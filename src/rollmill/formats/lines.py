@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
@@ -58,8 +58,8 @@ class TextFile(AbstractContextManager["TextFile"]):
             self._size = self._raw.size()
         except OSError as error:
             raise unreadable(name, error) from error
-        unpacked = self._raw if compression is None else _unpack(self._raw, compression)
-        self._stream: IO[bytes] = io.BufferedReader(unpacked, _PIECE)  # type: ignore[type-var]
+        unpacked = self._raw if compression is None else pa.CompressedInputStream(self._raw, compression)
+        self._stream = io.BufferedReader(unpacked, _PIECE)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -80,7 +80,7 @@ class TextFile(AbstractContextManager["TextFile"]):
     def head(self, size: int) -> bytes:
         """Give the first bytes of the (unpacked) text without moving on; call it before `lines`."""
         try:
-            return self._stream.peek(size)[:size]  # type: ignore[attr-defined,no-any-return]
+            return self._stream.peek(size)[:size]
         except OSError as error:
             raise self._refusal(error) from error
 
@@ -129,7 +129,3 @@ class TextFile(AbstractContextManager["TextFile"]):
         else:
             what = f"is damaged: its {self.compression} stream can't be unpacked ({error})"
         return FileRefusedError(f"{self.name} {what}. Download or export it again.", file=self.name)
-
-
-def _unpack(raw: pa.NativeFile, compression: str) -> pa.NativeFile:
-    return pa.CompressedInputStream(raw, compression)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ t = pa.types
 def logical_schema(schema: pa.Schema) -> pa.Schema:
     """Give the schema in logical types: same names, order and nullability; notes of pandas and HF datasets dropped."""
     kept = {key: value for key, value in (schema.metadata or {}).items() if key not in _DROPPED_SCHEMA_KEYS}
-    return pa.schema([logical_field(field) for field in schema], metadata=kept or None)  # type: ignore[arg-type]
+    return pa.schema([logical_field(field) for field in schema], metadata=kept or None)
 
 
 def logical_field(field: pa.Field[Any]) -> pa.Field[Any]:
@@ -44,9 +44,9 @@ def logical_type(kind: pa.DataType) -> pa.DataType:
 
 def _logical_nested(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.MapType):
-        return pa.map_(logical_field(kind.key_field), logical_field(kind.item_field), kind.keys_sorted)  # type: ignore[call-overload,no-any-return]
+        return pa.map_(logical_field(kind.key_field), logical_field(kind.item_field), kind.keys_sorted)
     if _is_list(kind):
-        return pa.list_(logical_field(kind.value_field).with_name("item"))  # type: ignore[attr-defined]
+        return pa.list_(logical_field(kind.value_field).with_name("item"))
     if isinstance(kind, pa.StructType):
         return pa.struct([logical_field(kind.field(i)) for i in range(kind.num_fields)])
     return kind
@@ -74,7 +74,7 @@ def invalid_utf8_rows(batch: pa.RecordBatch) -> dict[int, str]:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return (
+    return bool(
         t.is_list(kind)
         or t.is_large_list(kind)
         or t.is_fixed_size_list(kind)

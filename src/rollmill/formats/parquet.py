@@ -16,10 +16,13 @@ from rollmill.formats.records import Inspection, Records, Reject, RowGroup
 from rollmill.formats.sniff import PARQUET_ENCRYPTED_MAGIC, PARQUET_MAGIC, unreadable
 
 _TAIL_BYTES = 8
+_SIGNATURE_BYTES = 28
+"""Nonce and tag behind the plain footer of a file with encrypted columns: to look at such a column ends the process."""
 _STREAMED_ABOVE = 256 << 20
 """Compressed bytes of a row group above which its columns are read through a buffer, not whole."""
 _STREAM_BUFFER = 4 << 20
 _PROBE_ROWS = 64
+_PROBE_BUFFER = 256 << 10
 
 
 def inspect(path: Path, name: str) -> Inspection:
@@ -27,15 +30,16 @@ def inspect(path: Path, name: str) -> Inspection:
 
     Raises FileRefusedError for a truncated, damaged or encrypted file, and for two columns of one name.
     """
-    size = _check_tail(path, name)
+    size, footer = _check_tail(path, name)
     with _open(path, name) as file:
-        metadata = file.metadata
-        _check_extent(metadata, size, name)
-        schema = logical_schema(file.schema_arrow)
-        groups = tuple(
-            RowGroup(group.num_rows, group.total_byte_size)
-            for group in map(metadata.row_group, range(metadata.num_row_groups))
-        )
+        if footer - file.metadata.serialized_size == _SIGNATURE_BYTES:
+            raise _encrypted(name)
+        try:
+            _check_extent(file.metadata, size, name)
+            schema = logical_schema(file.schema_arrow)
+            groups = _groups(file.metadata)
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise _damaged(name, f"its footer can't be read ({_first_line(error)})") from error
     twice = [column for column, times in Counter(schema.names).items() if times > 1]
     if twice:
         raise FileRefusedError(
@@ -77,7 +81,7 @@ class ParquetReader:
     def _read_group(self, file: pq.ParquetFile, group: int, row: int) -> Iterator[Records]:
         end = row + self._inspection.groups[group].rows
         try:
-            rows = _batch_rows(file, group, self._batch_bytes)
+            rows = self._batch_rows(file.metadata.row_group(group), group)
             for batch in file.iter_batches(rows, row_groups=[group]):
                 for part in _cut(to_logical(batch, self._inspection.schema), self._batch_bytes):
                     yield _records(part, row)
@@ -86,6 +90,21 @@ class ParquetReader:
             raise _damaged(self._name, f"row group {group} can't be read ({_first_line(error)})", row) from error
         if row != end:
             raise _damaged(self._name, f"row group {group} holds other rows than the footer says", row)
+
+    def _batch_rows(self, metadata: pq.RowGroupMetaData, group: int) -> int:
+        """Say how many rows of a row group make a batch.
+
+        Sizes in the footer are those of encoded values. Where a dictionary could make them far larger in memory, the
+        first rows are decoded to see.
+        """
+        rows = metadata.num_rows
+        per_row = metadata.total_byte_size / max(1, rows)
+        if rows > _PROBE_ROWS and _dictionary_bound(metadata) > self._batch_bytes:
+            with _open(self._path, self._name, buffer_size=_PROBE_BUFFER) as file:
+                probe = next(file.iter_batches(_PROBE_ROWS, row_groups=[group]), None)
+            if probe is not None:
+                per_row = max(per_row, probe.nbytes / _PROBE_ROWS)
+        return max(1, int(min(rows, self._batch_bytes / max(1.0, per_row))))
 
     def _check_same(self, file: pq.ParquetFile) -> None:
         groups = self._inspection.groups
@@ -114,7 +133,13 @@ def _open(path: Path, name: str, *, buffer_size: int = 0) -> pq.ParquetFile:
         ) from error
 
 
-def _check_tail(path: Path, name: str) -> int:
+def _groups(metadata: pq.FileMetaData) -> tuple[RowGroup, ...]:
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return tuple(RowGroup(group.num_rows, group.total_byte_size) for group in groups)
+
+
+def _check_tail(path: Path, name: str) -> tuple[int, int]:
+    """Give the bytes of the file and of its footer."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -126,9 +151,10 @@ def _check_tail(path: Path, name: str) -> int:
         raise _encrypted(name)
     if size < len(PARQUET_MAGIC) + _TAIL_BYTES or not tail.endswith(PARQUET_MAGIC):
         raise _damaged(name, f"it is truncated: {size} bytes that do not end with a Parquet footer")
-    if int.from_bytes(tail[:4], "little") > size - len(PARQUET_MAGIC) - _TAIL_BYTES:
+    footer = int.from_bytes(tail[:4], "little")
+    if footer > size - len(PARQUET_MAGIC) - _TAIL_BYTES:
         raise _damaged(name, f"it is truncated: its footer is longer than the {size} bytes of the file")
-    return size
+    return size, footer
 
 
 def _check_extent(metadata: pq.FileMetaData, size: int, name: str) -> None:
@@ -140,33 +166,17 @@ def _check_extent(metadata: pq.FileMetaData, size: int, name: str) -> None:
                 raise _damaged(name, f"it is truncated: row group {index} lies beyond the end of the file")
 
 
-def _batch_rows(file: pq.ParquetFile, group: int, batch_bytes: int) -> int:
-    """Say how many rows of a row group make a batch.
-
-    Sizes in the footer are those of encoded values. Where a dictionary could make them far larger in memory, the first
-    rows are decoded to see.
-    """
-    metadata = file.metadata.row_group(group)
-    rows = metadata.num_rows
-    per_row = metadata.total_byte_size / max(1, rows)
-    if rows > _PROBE_ROWS and _dictionary_bound(metadata) > batch_bytes:
-        probe = next(file.iter_batches(_PROBE_ROWS, row_groups=[group]), None)
-        if probe is not None:
-            per_row = max(per_row, probe.nbytes / _PROBE_ROWS)
-    return max(1, min(rows, int(batch_bytes / max(1.0, per_row))))
-
-
 def _dictionary_bound(group: pq.RowGroupMetaData) -> int:
     columns = map(group.column, range(group.num_columns))
     return sum(
-        column.num_values * column.total_uncompressed_size
+        int(column.num_values * column.total_uncompressed_size)
         for column in columns
         if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
     )
 
 
 def _stored_bytes(group: pq.RowGroupMetaData) -> int:
-    return sum(group.column(i).total_compressed_size for i in range(group.num_columns))
+    return sum(int(group.column(i).total_compressed_size) for i in range(group.num_columns))
 
 
 def _cut(batch: pa.RecordBatch, batch_bytes: int) -> Iterator[pa.RecordBatch]:
@@ -203,7 +213,7 @@ def _one_row(batch: pa.RecordBatch, index: int) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, row.schema) as stream:
         stream.write_batch(row)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def _damaged(name: str, why: str, row: int | None = None) -> FileRefusedError:

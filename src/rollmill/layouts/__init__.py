@@ -57,4 +57,6 @@ def _no_fit(types: Mapping[str, str], source: str, fits: list[Fit]) -> str:
 
 def _ambiguous(source: str, best: list[Fit]) -> str:
     names = ", ".join(sorted(fit.layout for fit in best))
-    return f"Several layouts fit source {source}: {names}. Name the right one with --layout (or `layout:` of the source)."
+    return (
+        f"Several layouts fit source {source}: {names}. Name the right one with --layout (or `layout:` of the source)."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -43,13 +43,6 @@ class Fit:
     def fits(self) -> bool:
         """Whether nothing is missing."""
         return not self.problems
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a source that reach its rows."""
-
-    values: Mapping[str, str] = field(default_factory=dict)
 
 
 class Layout(ABC):
@@ -112,7 +105,7 @@ def assemble(columns: Mapping[str, Any], length: int) -> pa.Table:
 
 
 def _column(value: Any, field: pa.Field, length: int) -> pa.Array[Any] | pa.ChunkedArray[Any]:
-    if value is None:
+    if value is None or length == 0:
         return pa.nulls(length, field.type)
     if isinstance(value, pl.Series):
         return value.to_arrow().cast(field.type)

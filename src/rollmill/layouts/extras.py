@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from rollmill.formats.records import JSON_TEXT_KEY
 
 EMPTY = "{}"
-_NEEDS_WRAP = r'\$json|NaN|Infinity'
+_NEEDS_WRAP = r"\$json|NaN|Infinity"
 
 
 def encode_extras(columns: Mapping[str, tuple[pa.Field, pa.Array[Any]]], length: int) -> pl.Series:
@@ -66,7 +66,9 @@ def _encode_cells(field: pa.Field, array: pa.Array[Any]) -> pl.Series:
     if pa.types.is_floating(kind) and kind.bit_width > 16:  # noqa: PLR2004
         return _float_cells(array)
     encode = _encoder(kind)
-    texts = [None if not v.is_valid else json.dumps(encode(v), ensure_ascii=False, separators=(",", ":")) for v in array]
+    texts = [
+        None if not v.is_valid else json.dumps(encode(v), ensure_ascii=False, separators=(",", ":")) for v in array
+    ]
     return pl.Series(texts, dtype=pl.String)
 
 
@@ -96,9 +98,12 @@ def _text_of_json(value: Any) -> str:
 
 def _float_cells(array: pa.Array[Any]) -> pl.Series:
     values = pl.Series("v", pl.from_arrow(array.cast(pa.float64())))
-    tag = pl.format('{{"$float":"{}"}}', pl.when(pl.col("v").is_nan()).then(pl.lit("nan")).otherwise(
-        pl.when(pl.col("v") > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))
-    ))
+    tag = pl.format(
+        '{{"$float":"{}"}}',
+        pl.when(pl.col("v").is_nan())
+        .then(pl.lit("nan"))
+        .otherwise(pl.when(pl.col("v") > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))),
+    )
     finite = pl.col("v").is_finite() | pl.col("v").is_null()
     plain = pl.Series("p", _json_of(values))
     return values.to_frame().select(pl.when(finite).then(plain).otherwise(tag)).to_series()
@@ -111,15 +116,21 @@ def _encoder(kind: pa.DataType) -> Callable[[Any], Any]:
         return lambda s: {name: encode(s[i]) if s[i].is_valid else None for i, (name, encode) in enumerate(members)}
     if pa.types.is_map(kind):
         item = _encoder(pa.list_(pa.struct([pa.field("key", kind.key_type), pa.field("value", kind.item_type)])))
-        return lambda s: item(pa.scalar([{"key": k, "value": v} for k, v in s.as_py()], type=pa.list_(
-            pa.struct([pa.field("key", kind.key_type), pa.field("value", kind.item_type)]))))
+        return lambda s: item(
+            pa.scalar(
+                [{"key": k, "value": v} for k, v in s.as_py()],
+                type=pa.list_(pa.struct([pa.field("key", kind.key_type), pa.field("value", kind.item_type)])),
+            )
+        )
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         inner = _encoder(kind.value_type)
         return lambda s: [inner(v) if v.is_valid else None for v in s.values]
     if pa.types.is_floating(kind):
         return lambda s: _float_json(float(s.as_py()))
     if pa.types.is_temporal(kind):
-        return lambda s: {f"${_temporal_name(kind)}": s.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).as_py()}  # noqa: PLR2004
+        return lambda s: {
+            f"${_temporal_name(kind)}": s.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).as_py()
+        }
     if pa.types.is_decimal(kind):
         return lambda s: {"$decimal": str(s.as_py())}
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):

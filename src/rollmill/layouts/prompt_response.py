@@ -117,4 +117,4 @@ def _text(array: pa.Array[Any]) -> pa.Array[Any]:
 
 def _chunk(table: pa.Table, name: str) -> pa.Array[Any]:
     column = table.column(name)
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # type: ignore[return-value]
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -1,6 +1,7 @@
 """Equal answers from this engine and from the pandas engine of Great Expectations, on small data with every oddity."""
 
 import math
+from typing import Any
 
 import great_expectations as gx
 import polars as pl
@@ -25,7 +26,7 @@ FRAME = pl.DataFrame(
 )
 
 
-def warn(expectation, **kwargs):
+def warn(expectation: Any, **kwargs: Any) -> Any:
     return Check(f"expect_{expectation}", kwargs, severity="warning")
 
 
@@ -82,7 +83,7 @@ AGGREGATES = [
 ]
 
 
-def of(condition, *checks):
+def of(condition: Any, *checks: Any) -> Any:
     return [Check(c.type, {**c.kwargs, "row_condition": condition.dict()}, severity="warning") for c in checks]
 
 
@@ -109,17 +110,21 @@ SOME = [
 ]
 
 
-def on_pandas(checks):
+def position(one: Any) -> int:
+    return int(one.expectation_config.meta["position"])
+
+
+def on_pandas(checks: Any) -> Any:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
     asset = context.data_sources.add_pandas("p").add_dataframe_asset("a")
     batch = asset.add_batch_definition_whole_dataframe("b").get_batch({"dataframe": FRAME.to_pandas()})
     found = batch.validate(to_gx(Suite("s", tuple(checks))), result_format="SUMMARY")
-    results = sorted(found.results, key=lambda one: one.expectation_config.meta["position"])
+    results = sorted(found.results, key=position)
     return [(bool(one.success), one.to_json_dict()["result"]) for one in results]
 
 
-def on_polars(checks):
+def on_polars(checks: Any) -> Any:
     stream = Frames(FRAME.schema, [FRAME[:3], FRAME[3:4], FRAME[4:]])
     session = run(stream, Suite("s", tuple(checks)), values=True, nan_is_null=True)
     assert session.passes <= 1
@@ -140,7 +145,7 @@ KEYS = (
 )
 
 
-def comparable(value):
+def comparable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: comparable(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
@@ -150,7 +155,7 @@ def comparable(value):
     return value
 
 
-def different(checks):
+def different(checks: Any) -> Any:
     pairs = zip(checks, on_polars(checks), on_pandas(checks), strict=True)
     for check, (success, ours), (expected, theirs) in pairs:
         keys = [k for k in KEYS if k in theirs and not (k == "partial_unexpected_list" and "unique" in check.type)]
@@ -160,10 +165,10 @@ def different(checks):
 
 
 @pytest.mark.parametrize("checks", [ROWS, TABLE, AGGREGATES], ids=["rows", "table", "aggregates"])
-def test_same_as_pandas(checks):
+def test_same_as_pandas(checks: Any) -> None:
     assert list(different(checks)) == []
 
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=repr)
-def test_same_as_pandas_under_a_row_condition(condition):
+def test_same_as_pandas_under_a_row_condition(condition: Any) -> None:
     assert list(different(of(condition, *SOME))) == []

@@ -1,4 +1,5 @@
 import sys
+from typing import Any
 
 import hypothesis.strategies as st
 import polars as pl
@@ -12,18 +13,18 @@ from rollmill.expectations.suites.prompt_response import BLANK, NUMBER_TEXT
 from rollmill.formats.records import JSON_TEXT_KEY
 
 
-def with_reward(kind, metadata=None):
+def with_reward(kind: Any, metadata: Any = None) -> Any:
     text = pa.string()
     return pa.schema(
         [pa.field("prompt", text), pa.field("response", text), pa.field("reward", kind, metadata=metadata)]
     )
 
 
-def reasons(schema):
+def reasons(schema: Any) -> Any:
     return [check.reason for check in suite_for("prompt_response", schema).checks if check.severity == "critical"]
 
 
-def test_unknown_layout():
+def test_unknown_layout() -> None:
     with pytest.raises(ConfigError, match="no suite for the layout 'nonsense'"):
         suite_for("nonsense", pa.schema({}))
 
@@ -45,22 +46,22 @@ def test_unknown_layout():
         (pa.timestamp("us"), None, ["reward_missing", "reward_not_a_number"]),
     ],
 )
-def test_the_type_of_the_reward_decides_its_checks(kind, metadata, expected):
+def test_the_type_of_the_reward_decides_its_checks(kind: Any, metadata: Any, expected: Any) -> None:
     assert reasons(with_reward(kind, metadata)) == ["empty_response", "empty_response", *expected]
 
 
-def test_no_reward_no_reward_checks():
+def test_no_reward_no_reward_checks() -> None:
     assert reasons(pa.schema({"response": pa.string()})) == ["empty_response", "empty_response"]
 
 
-def test_digest_is_stable():
+def test_digest_is_stable() -> None:
     assert (
         suite_digest(suite_for("prompt_response", with_reward(pa.float64())))
         == "5e704bf59f76e7deaa93c80167be6efe66ca6a917a1387af1c6be3105d4c8643"
     )
 
 
-def test_blank_is_what_strip_leaves_nothing_of():
+def test_blank_is_what_strip_leaves_nothing_of() -> None:
     characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     matched = pl.Series(characters).str.contains(BLANK)
     assert [c for c, blank in zip(characters, matched, strict=True) if blank] == [c for c in characters if c.isspace()]
@@ -74,7 +75,7 @@ def test_blank_is_what_strip_leaves_nothing_of():
 
 
 @given(st.one_of(st.floats().map(repr), st.integers().map(str), st.text("0123456789+-.eEinfa ", max_size=6)))
-def test_number_text_is_what_float_reads(text):
+def test_number_text_is_what_float_reads(text: Any) -> None:
     try:
         number = float(text)
     except ValueError:
