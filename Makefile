@@ -44,7 +44,7 @@ format: $(VENV)/.dev-$(NAMES)  ## Format the code
 	$(BIN)/ruff format .
 
 wheel: $(VENV)/.dev-$(NAMES)  ## Build the wheel into dist/
-	$(BIN)/python -m build -q --wheel
+	$(PIP) wheel --no-deps --no-build-isolation -w dist .
 
 constraints:  ## Write constraints.txt anew from the newest versions allowed
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints

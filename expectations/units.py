@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from rollmill.errors import DataRefusedError
+from rollmill.expectations.judgement import Judgement
 from rollmill.expectations.stream import FrameStream
 from rollmill.expectations.suites import Suite, suite_for
 from rollmill.normalize import UnitWork
-from rollmill.plan import UnitPlan
+from rollmill.plan import UnitPlan, judged_schema
 from rollmill.promotion import conform
 from rollmill.reading import DigestOf, UnitReader
 from rollmill.store import FolderStore, Manifest
@@ -35,14 +37,22 @@ class UnitFrames(FrameStream):
 
     def __init__(self, plan: UnitPlan, suite: Suite, reader: UnitReader) -> None:
         named = _columns(suite)
-        self._arrow = pa.schema([field for field in plan.schema if field.name in named])
+        self._arrow = pa.schema([field for field in judged_schema(plan.layout, plan.schema) if field.name in named])
         self._reader = reader
         self.schema = pl.Schema(pl.from_arrow(self._arrow.empty_table()).schema)  # type: ignore[union-attr]
         self.spans: list[_Span] = []
         self.verdict = Verdict()
+        self.failure: Exception | None = None
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         self.spans, self.verdict = [], Verdict()
+        try:
+            yield from self._frames()
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _frames(self) -> Iterator[pl.DataFrame]:
         for batch in self._reader:
             records, part = batch.records, batch.part_index
             self.verdict.read[part] = self.verdict.read.get(part, 0) + len(records.rows) + len(records.rejects)
@@ -50,7 +60,8 @@ class UnitFrames(FrameStream):
                 self.verdict.bad.setdefault(part, {})[reject.row] = (reject.reason,)
             if len(records.rows):
                 self.spans.append(_Span(part, records.rows.to_numpy()))
-                yield pl.DataFrame(pl.from_arrow(conform(pa.Table.from_batches([records.data]), self._arrow)))
+                table = conform(pa.Table.from_batches([records.data]), self._arrow, file=batch.part.file.path)
+                yield pl.DataFrame(pl.from_arrow(table))
 
     def put_aside(self, bad: pl.DataFrame) -> None:
         """Add the records a suite found bad (`Judgement.bad`) to the verdict."""
@@ -67,12 +78,10 @@ def validate_unit(plan: UnitPlan, store: FolderStore, digest: DigestOf) -> UnitW
     known = store.get(STAGE, plan.validate_key)
     if known is not None:
         return UnitWork(known, cached=True, bytes_read=0)
-    from rollmill.expectations.validate import validate_stream
-
-    suite = suite_for(plan.layout.name, plan.schema)
+    suite = suite_for(plan.layout.name, judged_schema(plan.layout, plan.schema))
     reader = UnitReader(plan.unit, plan.inspections, digest)
     frames = UnitFrames(plan, suite, reader)
-    judgement = validate_stream(frames, suite, name=plan.unit.name)
+    judgement = _judge(frames, suite, plan.unit.name)
     frames.put_aside(judgement.bad)
     verdict = frames.verdict
     verdict.findings = [asdict(finding) for finding in judgement.findings]
@@ -84,6 +93,18 @@ def validate_unit(plan: UnitPlan, store: FolderStore, digest: DigestOf) -> UnitW
         manifest = Manifest(STAGE, plan.validate_key, payloads, facts=verdict.facts())
         stands = store.put(manifest, {p.name: path for p in payloads})
     return UnitWork(stands, cached=False, bytes_read=reader.bytes_read)
+
+
+def _judge(frames: UnitFrames, suite: Suite, name: str) -> Judgement:
+    """Judge, and let what went wrong with reading be heard: Great Expectations keeps it to itself."""
+    from rollmill.expectations.validate import validate_stream
+
+    try:
+        return validate_stream(frames, suite, name=name)
+    except DataRefusedError:
+        if frames.failure is not None:
+            raise frames.failure from None
+        raise
 
 
 def _columns(suite: Suite) -> set[str]:

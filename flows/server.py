@@ -106,7 +106,7 @@ def server(preload: Callable[[], object] = lambda: None) -> Iterator[None]:
 def _quiet_defaults() -> None:
     """Keep Prefect's client quiet and off the network in runs without a server of the user's."""
     for name, value in {
-        "PREFECT_LOGGING_LEVEL": "ERROR",
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }.items():

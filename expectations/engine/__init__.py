@@ -24,4 +24,7 @@ with warnings.catch_warnings():
     import great_expectations.expectations  # noqa: F401
 
 logging.captureWarnings(capture=False)  # Great Expectations turns it on for the whole process
-logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # what it would log is in the results
+_log = logging.getLogger("great_expectations")
+_log.setLevel(logging.CRITICAL)  # what it would log is in the results
+for _name in [name for name in logging.root.manager.loggerDict if name.startswith(f"{_log.name}.")]:
+    logging.getLogger(_name).setLevel(logging.NOTSET)  # one of them sets a level of its own

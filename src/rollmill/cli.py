@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 if TYPE_CHECKING:
     from rollmill.config import Pipeline
@@ -31,7 +31,7 @@ Store = Annotated[str | None, typer.Option("--store", help="Folder of the artifa
 LayoutName = Annotated[str, typer.Option("--layout", help="Layout of the sources; auto finds it by the columns.")]
 Name = Annotated[str | None, typer.Option("--name", help="Name of the dataset; the destination's name if not given.")]
 MaxQuarantine = Annotated[
-    float | None, typer.Option("--max-quarantine", help="Largest share of records put aside, 0 to 1. [default: 0.01]")
+    float | None, typer.Option("--max-quarantine", help="Largest share of records put aside, 0 to 1 (0.01 if not given).")
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="Units worked on at once.")]
 AllowShrink = Annotated[bool, typer.Option("--allow-shrink", help="Let a version lose rows or splits.")]
@@ -122,10 +122,11 @@ def restore(
     store: Store = None,
 ) -> None:
     """Give the source rows back: same columns, types, values and order."""
-    from rollmill.config import default_store, local_path
+    from rollmill.config import default_store
     from rollmill.console import show_restored
     from rollmill.publish import FolderDestination
     from rollmill.restore import restore as restore_rows
+    from rollmill.sources.local import local_path
     from rollmill.store import FolderStore
 
     held = FolderStore(local_path(store) if store else default_store()) if with_quarantine else None
@@ -147,8 +148,9 @@ def _pipeline(
     allow_shrink: bool,
 ) -> Pipeline:
     """Build the pipeline of a file or of flags; flags given beside a file replace its keys."""
-    from rollmill.config import build_pipeline, load_pipeline, local_path, slug
+    from rollmill.config import build_pipeline, load_pipeline, slug
     from rollmill.errors import ConfigError
+    from rollmill.sources.local import local_path
 
     flags: dict[str, Any] = {"destination": to, "store": store, "name": name, "workers": workers}
     if max_quarantine is not None:
@@ -203,12 +205,10 @@ def _exit_code() -> int:
 
     try:
         result = app(standalone_mode=False)
-    except click.exceptions.Abort:
-        return _INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except KeyboardInterrupt:
+    except TyperException as error:
+        said = error.format_message()  # empty where the help was shown instead
+        return _tell(f"{said.rstrip('.')}. See rollmill --help.", error.exit_code) if said else error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except RollmillError as error:
         return _tell(error.message, error.exit_code)

@@ -18,7 +18,9 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rollmill.errors import ConfigError
+from rollmill.formats import split_ending
 from rollmill.layouts import layout_named
+from rollmill.sources.local import local_path
 from rollmill.units import UNIT_BYTES
 
 _SLUG = re.compile(r"[^A-Za-z0-9._-]+")
@@ -81,7 +83,11 @@ class Source(_Model):
     @property
     def slug(self) -> str:
         """The source's data_source: the name given, else that of the folder or file."""
-        return self.name or slug(local_path(self.uri).name.split(".")[0])
+        if self.name:
+            return self.name
+        place = local_path(self.uri).name
+        ending = split_ending(place)
+        return slug(ending.stem if ending else place)
 
 
 def check_options(layout: str, options: dict[str, str]) -> None:
@@ -110,7 +116,9 @@ class Pipeline(_Model):
     destination: Uri = Field(description="Folder to publish to.")
     store: Uri | None = Field(None, description="Folder of the artifact store; the user's data directory if not given.")
     validation: Validation = Validation()
-    allow_shrink: bool = Field(False, description="Let a version lose rows or splits against the one before it.")
+    allow_shrink: bool = Field(
+        default=False, description="Let a version lose rows or splits against the one before it."
+    )
     workers: int = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, le=256, description="Units worked on at once."
     )
@@ -134,12 +142,6 @@ class Pipeline(_Model):
         return local_path(self.destination)
 
 
-def local_path(uri: str) -> Path:
-    """Turn a local URI or path into an absolute path."""
-    text = uri.removeprefix("file://")
-    return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100  (keeps symlinks)
-
-
 def load_pipeline(path: Path) -> Pipeline:
     """Read a pipeline file; relative paths in it are relative to its folder. Raises ConfigError with key and line."""
     try:
@@ -149,12 +151,13 @@ def load_pipeline(path: Path) -> Pipeline:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         raw = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}", file=str(path)) from error
     if not isinstance(raw, dict):
         raise ConfigError(
             f"{path} must hold keys and values: at least `name`, `sources` and `destination`.", file=str(path)
         )
+    _refuse_twice(node, path)
     try:
         return Pipeline.model_validate(_rooted(raw, path.parent))
     except ValidationError as error:
@@ -166,7 +169,7 @@ def build_pipeline(**values: Any) -> Pipeline:
     try:
         return Pipeline.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(" ".join(_problem(e) for e in error.errors())) from error
+        raise ConfigError(" ".join(_problem(e) for e in _causes(error))) from error
 
 
 def _rooted(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -175,7 +178,7 @@ def _rooted(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     def absolute(value: Any) -> Any:
         if not isinstance(value, str) or not value or "://" in value:
             return value
-        return str(folder.absolute() / Path(value).expanduser())
+        return str(folder.absolute() / os.path.expanduser(value))  # noqa: PTH111  (an unknown user is no error)
 
     rooted = raw | {key: absolute(raw[key]) for key in ("store", "destination") if key in raw}
     if isinstance(raw.get("sources"), list):
@@ -185,9 +188,31 @@ def _rooted(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     return rooted
 
 
+def _refuse_twice(node: yaml.Node | None, path: Path) -> None:
+    """Refuse a key that stands twice in one place: YAML would take the last without a word."""
+    if isinstance(node, yaml.MappingNode):
+        seen: set[Any] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise ConfigError(f"{path}, line {line}: the key `{key.value}` is given twice.", file=str(path))
+            seen.add(key.value)
+            _refuse_twice(value, path)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _refuse_twice(value, path)
+
+
 def _explain(error: ValidationError, node: yaml.Node | None, path: Path) -> str:
-    lines = [f"{path}, line {_line_of(node, e['loc'])}: {_problem(e)}" for e in error.errors()]
+    lines = [f"{path}, line {_line_of(node, e['loc'])}: {_problem(e)}" for e in _causes(error)]
     return "\n".join(lines)
+
+
+def _causes(error: ValidationError) -> list[Any]:
+    """Leave out what only follows from a problem further inside."""
+    found = error.errors()
+    inner = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
+    return [e for e in found if e["loc"] not in inner]
 
 
 def _problem(error: Any) -> str:

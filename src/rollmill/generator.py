@@ -62,7 +62,7 @@ def _texts(bank: pa.StringArray, random: np.random.Generator, counts: np.ndarray
 
 
 def prompt_response_batches(scale: float, *, seed: int = 0) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a prompt_response source, a row group at a time: `response`, then `prompt`, as the seed has them."""
+    """Give the rows of a prompt_response source, a row group at a time: `response` before `prompt`, as in the seed."""
     random = np.random.default_rng(seed)
     bank = _bank(random)
     rows = max(round(PROMPT_RESPONSE_ROWS * scale), 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from rollmill import formats
 from rollmill.config import Source
@@ -14,7 +14,7 @@ from rollmill.plan import Ingested
 from rollmill.reading import verify_unchanged
 from rollmill.snapshot import Snapshot, SourceFile
 from rollmill.sources.index import StatIndex
-from rollmill.sources.local import resolve_local
+from rollmill.sources.local import Digest, Each, resolve_local
 from rollmill.store import FolderStore, Manifest
 
 STAGE = "ingest"
@@ -33,22 +33,31 @@ class IngestWork:
     bytes_read: int
 
 
-def resolve(source: Source, digest: Callable[..., str]) -> Snapshot:
+def resolve(source: Source, digest: Digest, each: Each = map) -> Snapshot:
     """List a source and pin its content. Raises SourceMissingError, NothingToReadError or FileRefusedError."""
-    return resolve_local(source.uri, source.slug, digest=digest, config=source.config, splits=source.splits)
+    return resolve_local(source.uri, source.slug, digest=digest, each=each, config=source.config, splits=source.splits)
 
 
 def ingest_key(file: SourceFile) -> str:
-    """Key of a file's ingest artifact: its bytes and how they are read."""
-    return digest_of({"stage": STAGE, "version": INGEST_VERSION, "reader": READER_VERSION, "sha256": file.sha256})
+    """Key of a file's ingest artifact: its bytes, and how they are read (its name's ending has a say in that)."""
+    ending = formats.split_ending(file.path)
+    return digest_of(
+        {
+            "stage": STAGE,
+            "version": INGEST_VERSION,
+            "reader": READER_VERSION,
+            "ending": ending.ending if ending else "",
+            "sha256": file.sha256,
+        }
+    )
 
 
 def ingest_known(source: Source, store: FolderStore) -> Ingested:
     """Ingest from the stat index and the store alone, opening no data file. Raises NotIngestedError."""
     index = StatIndex(store.stat_index)
 
-    def known(path: object) -> str:
-        digest = index.peek(path)  # type: ignore[arg-type]
+    def known(path: Path) -> str:
+        digest = index.peek(path)
         if digest is None:
             raise NotIngestedError(str(path))
         return digest
@@ -68,7 +77,7 @@ def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingeste
     store.prepare()
     index = StatIndex(store.stat_index)
     with ThreadPoolExecutor(workers) as pool:
-        snapshot = resolve(source, lambda path: index.digest(path))
+        snapshot = resolve(source, index.digest, pool.map)
         looks = list(pool.map(lambda file: _look(file, store, index), snapshot.files))
     inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}
     read = sum(size for _, size in looks)

@@ -44,7 +44,7 @@ def judge_limits(verdicts: Iterable[tuple[UnitPlan, Manifest]], limit: float) ->
     the limit with its counts and reasons.
     """
     scopes: dict[str, Tally] = {}
-    files: dict[str, Tally] = {}
+    files: dict[str, dict[str, Tally]] = {}
     for plan, verdict in verdicts:
         unit = plan.unit
         for index, part in enumerate(unit.parts):
@@ -52,15 +52,17 @@ def judge_limits(verdicts: Iterable[tuple[UnitPlan, Manifest]], limit: float) ->
             places = (f"source {unit.source}", f"split {unit.split} of source {unit.source} (config {unit.config})")
             for scope in places:
                 scopes.setdefault(scope, Tally()).add(counts["read"], counts["reasons"])
-            files.setdefault(part.file.path, Tally()).add(counts["read"], counts["reasons"])
-    _refuse_missing_rewards(files)
+                of_scope = files.setdefault(scope, {})
+                of_scope.setdefault(part.file.path, Tally()).add(counts["read"], counts["reasons"])
+    _refuse_missing_rewards(files.values())
     above = list(_above(scopes, limit))
     if above:
-        raise QuarantineLimitError(_message(above, files, limit), file=_worst(files))
+        worst = _worst(files[above[0][0]])
+        raise QuarantineLimitError(_message(above, worst, limit), file=worst)
 
 
-def _refuse_missing_rewards(files: dict[str, Tally]) -> None:
-    for path, tally in files.items():
+def _refuse_missing_rewards(scopes: Iterable[dict[str, Tally]]) -> None:
+    for path, tally in (named for files in scopes for named in files.items()):
         if tally.rows and tally.reasons["reward_missing"] == tally.rows:
             raise FileRefusedError(
                 f"{path}: column reward holds nothing but nulls in all {tally.rows} records. A reward that was never "
@@ -77,7 +79,7 @@ def _above(scopes: dict[str, Tally], limit: float) -> Iterator[tuple[str, Tally]
             yield scope, tally
 
 
-def _message(above: list[tuple[str, Tally]], files: dict[str, Tally], limit: float) -> str:
+def _message(above: list[tuple[str, Tally]], worst: str, limit: float) -> str:
     lines = []
     for scope, tally in above:
         reasons = ", ".join(f"{code} {count}" for code, count in tally.reasons.most_common())
@@ -87,7 +89,7 @@ def _message(above: list[tuple[str, Tally]], files: dict[str, Tally], limit: flo
     highest = max(tally.aside / tally.rows for _, tally in above)
     return (
         f"More records were put aside than the limit of {limit:.1%} allows. {'; '.join(lines)}. "
-        f"Most in file {_worst(files)}. Nothing is published. Mend the source, or raise the limit with "
+        f"Most in file {worst}. Nothing is published. Mend the source, or raise the limit with "
         f"--max-quarantine {min(1.0, highest + 0.001):.3f}."
     )
 

@@ -123,5 +123,6 @@ def _check_conservation(plan: UnitPlan, verdict: Verdict, writer: _UnitWriter) -
     if writer.published + writer.quarantined != plan.unit.rows or writer.quarantined != verdict.count:
         raise ConservationError(
             f"Unit {plan.unit.name}: {plan.unit.rows} records in, but {writer.published} published and "
-            f"{writer.quarantined} put aside ({verdict.count} by the verdict). Nothing is published; please report this."
+            f"{writer.quarantined} put aside ({verdict.count} by the verdict). "
+            "Nothing is published. Please report this."
         )

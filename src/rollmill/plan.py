@@ -11,7 +11,7 @@ from rollmill.config import Pipeline, Source, check_options
 from rollmill.errors import LayoutError, NothingToReadError
 from rollmill.formats.records import Inspection
 from rollmill.identity import logical_type
-from rollmill.keys import NORMALIZE_VERSION, VALIDATE_VERSION, digest_of
+from rollmill.keys import NORMALIZE_VERSION, READER_VERSION, VALIDATE_VERSION, digest_of
 from rollmill.layouts import Layout, detect
 from rollmill.promotion import promoted_schema
 from rollmill.schema import SCHEMA_VERSION
@@ -114,8 +114,8 @@ def _layout_of(schemas: Mapping[tuple[str, str], pa.Schema], ingested: Ingested)
     """Detect the layout in each split; they must agree."""
     name, wanted = ingested.snapshot.name, ingested.source.layout
     found = {
-        split: detect({f.name: logical_type(f) for f in schema}, f"{name}, split {split}", wanted=wanted)
-        for (_, split), schema in schemas.items()
+        f"{config}/{split}": detect({f.name: logical_type(f) for f in schema}, f"{name}, split {split}", wanted=wanted)
+        for (config, split), schema in schemas.items()
         if len(schema)
     }
     if not found:
@@ -128,6 +128,12 @@ def _layout_of(schemas: Mapping[tuple[str, str], pa.Schema], ingested: Ingested)
     return next(iter(found.values()))
 
 
+def judged_schema(layout: Layout, schema: pa.Schema) -> pa.Schema:
+    """Give what of a unit is validated: a column its layout needs is null where none of the unit's files has it."""
+    lacking = [pa.field(name, pa.null()) for name in layout.required if name not in schema.names]
+    return pa.schema([*schema, *lacking])
+
+
 def _plan_unit(unit: Unit, layout: Layout, ingested: Ingested, suite_digest: SuiteDigest) -> UnitPlan:
     schema = _schema_of((part.file for part in unit.parts), ingested)
     place = {
@@ -136,9 +142,10 @@ def _plan_unit(unit: Unit, layout: Layout, ingested: Ingested, suite_digest: Sui
         "split": unit.split,
         "layout": layout.tag,
         "options": dict(ingested.source.options),
+        "reader": READER_VERSION,
         "inputs": [part.key() for part in unit.parts],
     }
-    suite = suite_digest(layout.name, schema)
+    suite = suite_digest(layout.name, judged_schema(layout, schema))
     validate_key = digest_of(place | {"stage": "validate", "version": VALIDATE_VERSION, "suite": suite})
     normalize_key = digest_of(
         place

@@ -40,15 +40,21 @@ def promoted_schema(schemas: Iterable[tuple[str, pa.Schema]]) -> pa.Schema:
     return pa.schema([f if name in everywhere else f.with_nullable(nullable=True) for name, f in fields.items()])
 
 
-def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Cast a file's table to the promoted schema; columns it lacks are null. Raises pyarrow.ArrowInvalid on loss."""
+def conform(table: pa.Table, schema: pa.Schema, *, file: str | None = None) -> pa.Table:
+    """Cast a file's table to the promoted schema; columns it lacks are null.
+
+    Raises FileRefusedError naming the column (and the file, if given) where a value would be lost.
+    """
     arrays = []
     for field in schema:
         if field.name not in table.column_names:
             arrays.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
             continue
         own = table.schema.field(field.name)
-        arrays.append(_cast(table.column(field.name), own, field))
+        try:
+            arrays.append(_cast(table.column(field.name), own, field))
+        except pa.ArrowInvalid as error:
+            raise _loss(file, own, field, error) from error
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -59,6 +65,16 @@ def _refusal(file: str, seen: pa.Field, field: pa.Field) -> FileRefusedError:
         "separate sources.",
         file=file,
         column=field.name,
+    )
+
+
+def _loss(file: str | None, own: pa.Field, wanted: pa.Field, error: pa.ArrowInvalid) -> FileRefusedError:
+    return FileRefusedError(
+        f"Column {own.name} is {logical_type(own)} in {file or 'one file'} and {logical_type(wanted)} over all files, "
+        f"which can't hold all of its values ({error}). Write the column with one type, or give the files to separate "
+        "sources.",
+        file=file,
+        column=own.name,
     )
 
 

@@ -46,7 +46,7 @@ class QuarantineWriter:
         self, part: Part, batch: pa.RecordBatch, rows: Sequence[int], reasons: Sequence[Sequence[str]]
     ) -> None:
         """Add readable source rows; `reasons` has the reasons of each, the first counts."""
-        table = conform(pa.Table.from_batches([batch]), self._source).combine_chunks()
+        table = conform(pa.Table.from_batches([batch]), self._source, file=part.file.path).combine_chunks()
         columns = [column.combine_chunks() for column in table.columns]
         values = pa.StructArray.from_arrays(columns, fields=list(self._source))
         self._write(part, rows, reasons, {"row": values})
@@ -71,9 +71,14 @@ class QuarantineWriter:
             "reason": pa.array([r[0] for r in reasons], pa.string()),
             "reasons": pa.array([list(r) for r in reasons], pa.list_(pa.string())),
         } | more
-        arrays = [given.get(f.name, pa.nulls(count, f.type)) for f in self._schema]
+        arrays = [given[f.name] if f.name in given else _nulls(count, f.type) for f in self._schema]
         self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
 
     def close(self, name: str) -> Payload:
         """Finish the file."""
         return self._writer.close(name)
+
+
+def _nulls(count: int, kind: pa.DataType) -> pa.Array[pa.Scalar]:
+    """Make nulls; below a null struct stand values, as parquet takes no null for a member that is never null."""
+    return pa.array([None] * count, kind)

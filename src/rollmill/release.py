@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from rollmill.config import local_path
 from rollmill.errors import ConservationError
 from rollmill.normalize import QUARANTINE, ROLLOUTS
 from rollmill.plan import Plan, SourcePlan
 from rollmill.publish import Counts, DataFile, SourceEntry, VersionManifest
 from rollmill.schema import SCHEMA_VERSION
 from rollmill.shards import WRITER_PROFILE
+from rollmill.snapshot import SourceFile
+from rollmill.sources.local import local_path
 from rollmill.store import Manifest
 
 Done = Mapping[str, Manifest]
@@ -95,12 +96,12 @@ def _license(card: Mapping[str, Any]) -> str | None:
 def _files(source: SourcePlan, done: Done) -> dict[str, list[dict[str, Any]]]:
     """Map each source file's digest to where it came from, and how its rows are restored."""
     snapshot = source.ingested.snapshot
-    quarantine: dict[str, list[str]] = {}
+    quarantine: dict[tuple[str, str, str], list[str]] = {}
     for unit in source.units:
         payload = done[unit.normalize_key].payload(QUARANTINE)
         if payload is not None:
             for part in unit.unit.parts:
-                quarantine.setdefault(part.file.path, []).append(payload.sha256)
+                quarantine.setdefault(_place(part.file), []).append(payload.sha256)
     files: dict[str, list[dict[str, Any]]] = {}
     for index, file in enumerate(snapshot.files):
         look = source.ingested.inspection(file)
@@ -115,7 +116,12 @@ def _files(source: SourcePlan, done: Done) -> dict[str, list[dict[str, Any]]]:
                 "ordinal": file.ordinal,
                 "rows": look.rows,
                 "schema": base64.b64encode(look.schema.serialize().to_pybytes()).decode(),
-                "quarantine": quarantine.get(file.path, []),
+                "quarantine": quarantine.get(_place(file), []),
             }
         )
     return files
+
+
+def _place(file: SourceFile) -> tuple[str, str, str]:
+    """Tell a file from itself in another split: a card may name it in several."""
+    return file.config, file.split, file.path

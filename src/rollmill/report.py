@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from rollmill.errors import RollmillError
-from rollmill.plan import Plan
+from rollmill.plan import Plan, SourcePlan
 from rollmill.publish import VersionManifest
 from rollmill.release import public_uri
 from rollmill.sources.card import declared_splits
@@ -84,9 +84,12 @@ def describe_plan(report: Report, plan: Plan) -> None:
             }
         )
         report.rows_in += sum(splits.values())
-        compared = compare_declared(snapshot.card, snapshot.files, source.ingested.inspections)
+        ingested = source.ingested
+        compared = compare_declared(
+            snapshot.card, snapshot.files, ingested.inspections, splits=ingested.source.splits
+        )
         report.declared_vs_observed += compared
-        report.warnings += [*snapshot.warnings, *_skips(source), *_drift(compared)]
+        report.warnings += [*snapshot.warnings, *_skips(source), *_changes(source), *_drift(compared)]
 
 
 def describe_version(report: Report, version: VersionManifest) -> None:
@@ -107,8 +110,10 @@ def refuse(report: Report, error: RollmillError) -> Report:
     return report
 
 
-def compare_declared(card: Mapping[str, Any], files: Any, inspections: Mapping[str, Any]) -> list[Comparison]:
-    """Set the card's declared splits and example counts beside what the files hold."""
+def compare_declared(
+    card: Mapping[str, Any], files: Any, inspections: Mapping[str, Any], *, splits: Collection[str] = ()
+) -> list[Comparison]:
+    """Set the card's declared splits and example counts beside what the files hold; of `splits` only, if given."""
     observed: dict[tuple[str, str], int] = {}
     for file in files:
         place = (file.config, file.split)
@@ -116,7 +121,7 @@ def compare_declared(card: Mapping[str, Any], files: Any, inspections: Mapping[s
     compared = []
     for config in sorted({config for config, _ in observed}):
         rows = {split: count for (of, split), count in observed.items() if of == config}
-        declared = declared_splits(dict(card), config)
+        declared = {s: facts for s, facts in declared_splits(dict(card), config).items() if not splits or s in splits}
         prefix = "" if config == "default" else f"{config}."
         for split, facts in declared.items():
             compared.append(_compare(f"{prefix}{split}.num_examples", facts.get("num_examples"), rows.get(split)))
@@ -133,12 +138,19 @@ def _compare(name: str, declared: int | None, observed: int | None) -> Compariso
 
 def _drift(compared: list[Comparison]) -> list[str]:
     return [
-        f"{c.file} declares {c.field} = {c.declared}, the files hold {c.observed if c.observed is not None else 'none'}."
+        f"{c.file} declares {c.field} = {c.declared}, the files hold {'none' if c.observed is None else c.observed}."
         for c in compared
         if c.verdict != "equal"
     ]
 
 
-def _skips(source: Any) -> list[str]:
+def _changes(source: SourcePlan) -> list[str]:
+    """Tell of harmless changes that reading made, such as half surrogate pairs replaced."""
+    ingested = source.ingested
+    counted = {file.path: ingested.inspection(file).counts for file in ingested.snapshot.files}
+    return [f"{source.name}: {path}: {what} {n}" for path, counts in counted.items() for what, n in counts.items()]
+
+
+def _skips(source: SourcePlan) -> list[str]:
     skipped = source.ingested.snapshot.skipped
     return [f"{source.name}: {item.path} was passed over: {item.why}." for item in skipped]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,9 @@ def restore(
                 parquet = [
                     destination.data_path(f) for f in version.files if (f.source, f.config, f.split) == (source, *place)
                 ]
-                restorer = _SplitRestorer(files, layout_named(entry.layout.split("@")[0]), store, result)
+                restorer = _SplitRestorer(files, schema, layout_named(entry.layout.split("@")[0]), store, result)
                 for table in restorer.tables(parquet):
-                    writer.write_table(conform(table, schema))
+                    writer.write_table(table)
                     result.rows += table.num_rows
         partial.replace(out)
     except OSError as error:
@@ -107,8 +108,11 @@ def _places(entry: SourceEntry, config: str | None, split: str | None) -> dict[t
 class _SplitRestorer:
     """Walks over the published rows of one split and over its source files at once."""
 
-    def __init__(self, files: Sequence[_File], layout: Layout, store: FolderStore | None, result: Restored) -> None:
+    def __init__(
+        self, files: Sequence[_File], schema: pa.Schema, layout: Layout, store: FolderStore | None, result: Restored
+    ) -> None:
         self._files = files
+        self._schema = schema
         self._layout = layout
         self._store = store
         self._result = result
@@ -116,7 +120,7 @@ class _SplitRestorer:
         self._last_row = -1
 
     def tables(self, parquet: Sequence[Path]) -> Iterator[pa.Table]:
-        """Give the split's rows in order, each table with its file's schema."""
+        """Give the split's rows in order, in the schema of all that is restored."""
         for path in parquet:
             for rows in _row_groups(path):
                 for segment in _segments(rows):
@@ -147,9 +151,10 @@ class _SplitRestorer:
         rows = segment.column("source_row").to_numpy()
         aside, aside_rows = self._aside(file, self._last_row, int(rows[-1]))
         self._last_row = int(rows[-1])
+        table = conform(table, self._schema, file=file.path)
         if not aside.num_rows:
             return table
-        both = pa.concat_tables([table, conform(aside, table.schema)])
+        both = pa.concat_tables([table, aside])
         return both.take(pa.array(np.argsort(np.concatenate([rows, aside_rows]), kind="stable")))
 
     def _check(self, table: pa.Table, segment: pa.Table, file: _File) -> None:
@@ -172,7 +177,7 @@ class _SplitRestorer:
             tables.append(table)
             numbers.append(kept)
         if not tables:
-            return file.schema.empty_table(), np.array([], dtype=np.int64)
+            return self._schema.empty_table(), np.array([], dtype=np.int64)
         return pa.concat_tables(tables), np.concatenate(numbers)
 
     def _readable(self, held: pa.Table, file: _File) -> tuple[pa.Table, np.ndarray[Any, Any]]:
@@ -180,7 +185,7 @@ class _SplitRestorer:
         for record in held.select(["source_row", "reason", "raw", "raw_kind"]).to_pylist():
             if record["raw_kind"] == "arrow_ipc":
                 row = pa.ipc.open_stream(record["raw"]).read_all()
-                tables.append(conform(row, file.schema))
+                tables.append(conform(row, self._schema, file=file.path))
                 numbers.append([record["source_row"]])
             elif record["raw_kind"] == "line":
                 self._result.unreadable.append((file.path, record["source_row"], record["reason"]))
@@ -188,13 +193,14 @@ class _SplitRestorer:
             whole = held.filter(pa.compute.is_null(held.column("raw_kind")))
             struct = whole.column("row").combine_chunks()
             struct = struct if isinstance(struct, pa.StructArray) else pa.concat_arrays(struct.chunks)
-            tables.append(conform(pa.Table.from_arrays(struct.flatten(), schema=_struct_schema(struct)), file.schema))
+            rows = pa.Table.from_arrays(struct.flatten(), schema=_struct_schema(struct))
+            tables.append(conform(rows, self._schema, file=file.path))
             numbers.append(whole.column("source_row").to_pylist())
-        order = np.argsort(np.concatenate(numbers)) if numbers else np.array([], dtype=np.int64)
         if not tables:
-            return file.schema.empty_table(), np.array([], dtype=np.int64)
-        rows = np.concatenate([np.array(n, dtype=np.int64) for n in numbers])
-        return pa.concat_tables(tables).take(pa.array(order)), rows[order]
+            return self._schema.empty_table(), np.array([], dtype=np.int64)
+        places = np.concatenate([np.array(n, dtype=np.int64) for n in numbers])
+        order = np.argsort(places)
+        return pa.concat_tables(tables).take(pa.array(order)), places[order]
 
 
 def _struct_schema(struct: pa.StructArray) -> pa.Schema:
@@ -219,6 +225,8 @@ def _row_groups(path: Path) -> Iterator[pa.Table]:
                 yield file.read_row_group(group)
     except FileNotFoundError as error:
         raise AccessError(f"The data file {path} is missing from the dataset.", file=str(path)) from error
+    except pa.ArrowException as error:
+        raise StoreError(f"The data file {path} is damaged ({error}). Nothing was written.", file=str(path)) from error
 
 
 def _segments(rows: pa.Table) -> Iterator[pa.Table]:
@@ -227,6 +235,6 @@ def _segments(rows: pa.Table) -> Iterator[pa.Table]:
     digests = rows.column("source_digest").combine_chunks()
     changed = pa.compute.not_equal(digests[1:], digests[:-1]).to_numpy(zero_copy_only=False)
     cuts = [0, *(np.flatnonzero(changed | (np.diff(numbers) <= 0)) + 1).tolist(), len(numbers)]
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         if end > start:
             yield rows.slice(start, end - start)

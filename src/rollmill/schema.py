@@ -146,7 +146,7 @@ SCHEMA: Final[pa.Schema] = pa.schema([column.field for column in COLUMNS])
 
 
 def type_name(kind: pa.DataType) -> str:
-    """Name a type as the documentation does: `str`, `f64`, `list<message>`, …"""
+    """Name a type as the documentation does: `str`, `f64`, `list<message>` and so on."""
     named = {_STR: "str", _F64: "f64", _I32: "i32", _I64: "i64", _BOOL: "bool", MESSAGES: "list<message>"}
     if kind in named:
         return named[kind]

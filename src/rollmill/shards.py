@@ -17,6 +17,7 @@ WRITER_PROFILE: Final = 1
 ROW_GROUP_BYTES: Final = 64 << 20
 ROW_GROUP_ROWS: Final = 65_536
 _ROW_OVERHEAD: Final = 512
+_ITEM_OVERHEAD: Final = 8
 _UNIQUE_TEXTS: Final = frozenset(
     {"row_id", "rollout_id", "prompt_id", "context_id", "content_id", "group_id", "source_row_hash", "extra_json"}
 )
@@ -30,7 +31,6 @@ class ShardWriter:
     """
 
     def __init__(self, path: Path, schema: pa.Schema, *, boundary: str | None = None) -> None:
-        self._path = path
         self._schema = schema
         self._boundary = boundary
         self._sink = HashingSink(path)
@@ -90,11 +90,6 @@ class ShardWriter:
         self._sink.close()
         return Payload(name, self._sink.sha256, self._sink.bytes, self.rows)
 
-    def abort(self) -> None:
-        """Close without finishing: the file is no parquet file and is removed."""
-        self._sink.close()
-        self._path.unlink(missing_ok=True)
-
 
 def row_group_cuts(sizes: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> list[int]:
     """Choose where row groups end, greedily from the first row; the rows after the last cut are not yet a group."""
@@ -118,7 +113,7 @@ def row_group_cuts(sizes: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) ->
 
 
 def row_bytes(table: pa.Table) -> np.ndarray[Any, Any]:
-    """Estimate the bytes of each row from the lengths of its texts; a function of the row alone."""
+    """Estimate the bytes of each row from the lengths of its texts and lists; a function of the row alone."""
     total = np.full(table.num_rows, _ROW_OVERHEAD, dtype=np.int64)
     for column in table.columns:
         sizes = np.concatenate([_text_bytes(chunk) for chunk in column.chunks]) if column.num_chunks else None
@@ -137,8 +132,10 @@ def _text_bytes(array: Any) -> np.ndarray[Any, Any]:
             if child.null_count < len(child):
                 total += _text_bytes(child)
         return total
+    if pa.types.is_map(kind):
+        return _text_bytes(array.cast(pa.list_(pa.struct([kind.key_field, kind.item_field]))))
     if pa.types.is_list(kind):
-        inner = np.concatenate([[0], np.cumsum(_text_bytes(array.flatten()))])
+        inner = np.concatenate([[0], np.cumsum(_text_bytes(array.flatten()) + _ITEM_OVERHEAD)])
         ends = np.cumsum(_nonnull(pa.compute.list_value_length(array)))
         return np.asarray(np.diff(inner[np.concatenate([[0], ends])]), dtype=np.int64)
     return np.zeros(len(array), dtype=np.int64)

@@ -73,7 +73,9 @@ class HashingSink(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self._file: IO[bytes] = path.open("wb", buffering=0)
+        self._path = path
+        with _writing(path):
+            self._file: IO[bytes] = path.open("wb", buffering=0)
         self._digest = hashlib.sha256()
         self.bytes = 0
 
@@ -86,8 +88,9 @@ class HashingSink(io.RawIOBase):
         view = memoryview(data).cast("B")
         self._digest.update(view)
         done = 0
-        while done < len(view):
-            done += self._file.write(view[done:])
+        with _writing(self._path):
+            while done < len(view):
+                done += self._file.write(view[done:])
         self.bytes += len(view)
         return len(view)
 
@@ -121,13 +124,9 @@ class FolderStore:
 
     def prepare(self) -> None:
         """Create the folders. Raises StoreError if that is not possible."""
-        try:
+        with _writing(self.root):
             for name in ("objects", "artifacts", "scratch"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"The store {self.root} can't be written: {error.strerror}. Name another folder with --store."
-            ) from error
 
     def object_path(self, sha256: str) -> Path:
         """Where a payload lies."""
@@ -143,9 +142,12 @@ class FolderStore:
             manifest = Manifest.from_json(path.read_bytes())
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise StoreError(f"The manifest {path} can't be read: {error.strerror}.", file=str(path)) from error
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(
-                f"The manifest {path} is damaged ({error}). Remove it, and the next run makes it again."
+                f"The manifest {path} is damaged ({error}). Remove it, and the next run makes it again.",
+                file=str(path),
             ) from error
         return manifest if all(self._has(p) for p in manifest.payloads) else None
 
@@ -159,7 +161,8 @@ class FolderStore:
     def scratch(self) -> Iterator[Path]:
         """Give a folder on the store's file system for work in progress, removed at the end."""
         self.prepare()
-        folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self.root / "scratch"))
+        with _writing(self.root):
+            folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self.root / "scratch"))
         try:
             yield folder
         finally:
@@ -172,11 +175,11 @@ class FolderStore:
         """
         self.prepare()
         manifest = replace(manifest, made=_made())
-        for payload in manifest.payloads:
-            self._link(files[payload.name], self.object_path(payload.sha256), payload.bytes)
         path = self._manifest_path(manifest.stage, manifest.key)
-        path.parent.mkdir(exist_ok=True)
-        with self.scratch() as folder:
+        with self.scratch() as folder, _writing(self.root):
+            for payload in manifest.payloads:
+                self._link(files[payload.name], self.object_path(payload.sha256), payload.bytes)
+            path.parent.mkdir(exist_ok=True)
             draft = folder / "manifest.json"
             with draft.open("wb") as out:
                 out.write(manifest.to_json())
@@ -202,6 +205,19 @@ class FolderStore:
             if target.stat().st_size != size:
                 source.replace(target)
         _sync_folder(target.parent)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn errors of the file system into one that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"The store can't be written: {path}: {error.strerror or error}. Make room, or name another folder with "
+            "--store.",
+            file=str(path),
+        ) from error
 
 
 def _made() -> dict[str, str]:

@@ -23,6 +23,8 @@ _STREAMED_ABOVE = 256 << 20
 _STREAM_BUFFER = 4 << 20
 _PROBE_ROWS = 64
 _PROBE_BUFFER = 256 << 10
+_DICTIONARY_BYTES = 4 << 20
+"""Writers give up a dictionary above 1 to 2 MB: a larger column is mostly stored as it is."""
 
 
 def inspect(path: Path, name: str) -> Inspection:
@@ -94,16 +96,16 @@ class ParquetReader:
     def _batch_rows(self, metadata: pq.RowGroupMetaData, group: int) -> int:
         """Say how many rows of a row group make a batch.
 
-        Sizes in the footer are those of encoded values. Where a dictionary could make them far larger in memory, the
-        first rows are decoded to see.
+        Sizes in the footer are those of encoded values. Of columns that are small because a dictionary holds their
+        text, the first rows are decoded to see how large they are in memory.
         """
         rows = metadata.num_rows
         per_row = metadata.total_byte_size / max(1, rows)
-        if rows > _PROBE_ROWS and _dictionary_bound(metadata) > self._batch_bytes:
+        columns = _dictionary_columns(metadata, self._batch_bytes)
+        if rows > _PROBE_ROWS and columns:
             with _open(self._path, self._name, buffer_size=_PROBE_BUFFER) as file:
-                probe = next(file.iter_batches(_PROBE_ROWS, row_groups=[group]), None)
-            if probe is not None:
-                per_row = max(per_row, probe.nbytes / _PROBE_ROWS)
+                probe = next(file.iter_batches(_PROBE_ROWS, row_groups=[group], columns=columns), None)
+            per_row += probe.nbytes / _PROBE_ROWS if probe is not None else 0
         return max(1, int(min(rows, self._batch_bytes / max(1.0, per_row))))
 
     def _check_same(self, file: pq.ParquetFile) -> None:
@@ -123,7 +125,7 @@ class ParquetReader:
 def _open(path: Path, name: str, *, buffer_size: int = 0) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=buffer_size)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, (PermissionError, FileNotFoundError)):
             raise unreadable(name, error) from error
         if "encrypt" in str(error).lower():
@@ -166,13 +168,16 @@ def _check_extent(metadata: pq.FileMetaData, size: int, name: str) -> None:
                 raise _damaged(name, f"it is truncated: row group {index} lies beyond the end of the file")
 
 
-def _dictionary_bound(group: pq.RowGroupMetaData) -> int:
-    columns = map(group.column, range(group.num_columns))
-    return sum(
-        int(column.num_values * column.total_uncompressed_size)
-        for column in columns
-        if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
-    )
+def _dictionary_columns(group: pq.RowGroupMetaData, batch_bytes: int) -> list[str]:
+    """Name the text columns that a dictionary may hold whole and that could fill a batch once decoded."""
+    return [
+        column.path_in_schema
+        for column in map(group.column, range(group.num_columns))
+        if column.physical_type == "BYTE_ARRAY"
+        and column.has_dictionary_page
+        and column.total_uncompressed_size <= _DICTIONARY_BYTES + 4 * column.num_values
+        and column.num_values * column.total_uncompressed_size > batch_bytes
+    ]
 
 
 def _stored_bytes(group: pq.RowGroupMetaData) -> int:

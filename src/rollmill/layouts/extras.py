@@ -129,7 +129,7 @@ def _encoder(kind: pa.DataType) -> Callable[[Any], Any]:
         return lambda s: _float_json(float(s.as_py()))
     if pa.types.is_temporal(kind):
         return lambda s: {
-            f"${_temporal_name(kind)}": s.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).as_py()
+            f"${_temporal_name(kind)}": s.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).as_py()  # noqa: PLR2004
         }
     if pa.types.is_decimal(kind):
         return lambda s: {"$decimal": str(s.as_py())}

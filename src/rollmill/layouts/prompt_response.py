@@ -36,8 +36,7 @@ class PromptResponse(Layout):
     ) -> pa.Table:
         """Turn rows into single-step rollouts (see `Layout.normalize`)."""
         columns = {f.name: (f, batch.column(i)) for i, f in enumerate(batch.schema)}
-        prompt = _text(columns.pop("prompt")[1])
-        response = _text(columns.pop("response")[1])
+        prompt, response = (_text(columns.pop(name, (None, pa.nulls(len(batch))))[1]) for name in self.required)
         reward = columns.pop("reward", None)
         rewards: Any = None
         if reward is not None:

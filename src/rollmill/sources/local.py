@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,19 +17,25 @@ from rollmill.sources.listing import CARD, Listing, list_folder
 from rollmill.sources.selection import revision_of, select
 from rollmill.sources.splits import Placed, place
 
+Digest = Callable[[Path], str]
+Each = Callable[[Digest, Sequence[Path]], Iterable[str]]
+
 
 def resolve_local(
     uri: str,
     name: str,
     *,
-    digest: Callable[[Path], str],
+    digest: Digest,
+    each: Each = map,
     config: str | None = None,
     splits: Sequence[str] = (),
 ) -> Snapshot:
     """Resolve a folder or one file (a path taken literally, or file://…) to what it holds now.
 
     `config` and `splits` select; without them all are taken. `digest` gives the sha256 of a file, from an index where
-    the file is unchanged: it is the only one to open data files. Raises SourceMissingError for a path that is not
+    the file is unchanged: it is the only one to open data files; `each` maps it over files, perhaps in threads.
+
+    Raises SourceMissingError for a path that is not
     there or can't be listed, NothingToReadError when no data file is found or selected, FileRefusedError for data in
     a format that is not read and for one stem in two formats, DataRefusedError for split names that can't be used.
     """
@@ -38,7 +44,7 @@ def resolve_local(
     card, warnings = _card(listing)
     placement = place(listing.data, card)
     placed = select(placement, uri, config=config, splits=splits, skipped=listing.skipped)
-    files = _with_digests(placed, listing, digest)
+    files = _with_digests(placed, listing, digest, each)
     return Snapshot(
         name=name,
         uri=uri,
@@ -53,9 +59,10 @@ def resolve_local(
 def local_path(uri: str) -> Path:
     """Give the absolute path that a local URI names; only file:// URIs are unquoted."""
     if uri.startswith("file://"):
-        return Path(unquote(urlsplit(uri.replace("?", "%3F").replace("#", "%23")).path)).absolute()
-    path = Path(uri)
-    return (path.expanduser() if uri.startswith("~") and not os.path.lexists(uri) else path).absolute()
+        path = Path(unquote(urlsplit(uri.replace("?", "%3F").replace("#", "%23")).path))
+    else:
+        path = Path(uri).expanduser() if uri.startswith("~") and not os.path.lexists(uri) else Path(uri)
+    return Path(os.path.abspath(path))  # noqa: PTH100  (takes `..` out and keeps links)
 
 
 def _list(path: Path, uri: str) -> Listing:
@@ -85,8 +92,9 @@ def _card(listing: Listing) -> tuple[dict[str, Any], list[str]]:
     return {}, [f"{CARD} {why}; naming conventions are used."]
 
 
-def _with_digests(placed: Sequence[Placed], listing: Listing, digest: Callable[[Path], str]) -> tuple[SourceFile, ...]:
-    sha256 = {path: digest(listing.root / path) for path in dict.fromkeys(file.path for file in placed)}
+def _with_digests(placed: Sequence[Placed], listing: Listing, digest: Digest, each: Each) -> tuple[SourceFile, ...]:
+    paths = list(dict.fromkeys(file.path for file in placed))
+    sha256 = dict(zip(paths, each(digest, [listing.root / path for path in paths]), strict=True))
     seen: Counter[tuple[str, str, str]] = Counter()
     files = []
     for file in placed:
