@@ -15,6 +15,7 @@ from rollmill.ingest import NotIngestedError, ingest_known
 from rollmill.limits import judge_limits
 from rollmill.normalize import STAGE as NORMALIZE
 from rollmill.plan import Plan, make_plan
+from rollmill.progress import advance, begin
 from rollmill.publish import FolderDestination
 from rollmill.release import make_version
 from rollmill.report import Report, describe_plan, describe_version
@@ -30,7 +31,9 @@ def launch(pipeline: Pipeline) -> Report:
         report = unchanged(pipeline)
         if report is not None:
             return report
+    begin("start", 1)
     with server(preload=_preload):
+        advance("start", 1)
         from rollmill.flows.pipeline import run_pipeline, task_runner
 
         return run_pipeline.with_options(task_runner=task_runner(pipeline.workers))(pipeline)

@@ -18,7 +18,7 @@ from rollmill.tasks.log import stage_log
 def ingest(source: Source, store: FolderStore, workers: int) -> tuple[Ingested, IngestWork]:
     """Pin a source's content and know its files."""
     found, work = library.ingest(source, store, workers=workers)
-    advance("ingest", work.files)
+    advance("ingest", 1)
     stage_log().info(
         "%s: %d files at %s, %d read, %d known", source.slug, work.files, found.snapshot.revision[:12],
         work.files - work.cached, work.cached,

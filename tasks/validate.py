@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
@@ -17,14 +19,14 @@ from rollmill.tasks.log import stage_log
 @task(name="validate", task_run_name="validate {batch.name}", cache_policy=NO_CACHE, persist_result=False)
 def validate(batch: Batch, store: FolderStore) -> dict[str, UnitWork]:
     """Judge units by their suites. Returns the work done by validate key."""
-    index = StatIndex(store.stat_index)
     done = {}
-    for plan in batch.units:
-        work = validate_unit(plan, store, index.digest)
-        done[plan.validate_key] = work
-        aside = sum(sum(part["reasons"].values()) for part in work.manifest.facts["parts"].values())
-        stage_log().info("%s: %d records, %d put aside%s", plan.unit.name, plan.unit.rows, aside, _known(work))
-        advance("validate", plan.unit.rows)
+    with closing(StatIndex(store.stat_index)) as index:
+        for plan in batch.units:
+            work = validate_unit(plan, store, index.digest)
+            done[plan.validate_key] = work
+            aside = sum(sum(part["reasons"].values()) for part in work.manifest.facts["parts"].values())
+            stage_log().info("%s: %d records, %d put aside%s", plan.unit.name, plan.unit.rows, aside, _known(work))
+            advance("validate", plan.unit.rows)
     return done
 
 

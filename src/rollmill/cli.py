@@ -31,7 +31,8 @@ Store = Annotated[str | None, typer.Option("--store", help="Folder of the artifa
 LayoutName = Annotated[str, typer.Option("--layout", help="Layout of the sources; auto finds it by the columns.")]
 Name = Annotated[str | None, typer.Option("--name", help="Name of the dataset; the destination's name if not given.")]
 MaxQuarantine = Annotated[
-    float | None, typer.Option("--max-quarantine", help="Largest share of records put aside, 0 to 1 (0.01 if not given).")
+    float | None,
+    typer.Option("--max-quarantine", help="Largest share of records put aside, 0 to 1 (0.01 if not given)."),
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="Units worked on at once.")]
 AllowShrink = Annotated[bool, typer.Option("--allow-shrink", help="Let a version lose rows or splits.")]

@@ -7,6 +7,7 @@ worker or library version. Every long text is hashed once (`text_digest`); all e
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, cast
 
 import polars as pl
@@ -76,15 +77,20 @@ def _logical(kind: pa.DataType) -> str:
     return str(kind)
 
 
-def source_row_hash(batch: pa.RecordBatch) -> pl.Series:
+def source_row_hash(batch: pa.RecordBatch, texts: Mapping[str, pl.Series] | None = None) -> pl.Series:
     """Hash whole source rows: names, logical types and values, the order of the columns aside.
 
-    -0.0, NaN, null, "" and [] all differ; NaNs are one class. Returns 64 hex characters per row, never null.
+    -0.0, NaN, null, "" and [] all differ; NaNs are one class. `texts` gives the `text_digest` of columns where it is
+    known already, so that no text is hashed twice. Returns 64 hex characters per row, never null.
     """
     fields = sorted(batch.schema, key=lambda field: field.name)
     names = "|".join(f"{len(f.name.encode())}:{f.name}={logical_type(f)}" for f in fields)
     head = hashlib.sha256(f"rollmill/source_row/1|{names}".encode()).hexdigest()
-    cells = {f"c{i}": _cells(batch.column(f.name)) for i, f in enumerate(fields)}
+    known = texts or {}
+    cells = {
+        f"c{i}": _tagged("s", known[f.name]) if f.name in known else _cells(batch.column(f.name))
+        for i, f in enumerate(fields)
+    }
     frame = pl.DataFrame(cells) if cells else pl.DataFrame({"c0": [None] * batch.num_rows}, schema={"c0": pl.String})
     row = pl.concat_str([pl.lit(head), *(pl.col(c).fill_null(_NULL) for c in frame.columns)], separator=";")
     return frame.select(_sha256(row).alias("source_row_hash")).to_series()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +63,8 @@ def ingest_known(source: Source, store: FolderStore) -> Ingested:
             raise NotIngestedError(str(path))
         return digest
 
-    snapshot = resolve(source, known)
+    with closing(index):
+        snapshot = resolve(source, known)
     inspections = {}
     for file in snapshot.files:
         manifest = store.get(STAGE, ingest_key(file))
@@ -75,8 +77,7 @@ def ingest_known(source: Source, store: FolderStore) -> Ingested:
 def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingested, IngestWork]:
     """Ingest a source, reading what is new. Raises FileRefusedError naming every bad file seen, and AccessError."""
     store.prepare()
-    index = StatIndex(store.stat_index)
-    with ThreadPoolExecutor(workers) as pool:
+    with closing(StatIndex(store.stat_index)) as index, ThreadPoolExecutor(workers) as pool:
         snapshot = resolve(source, index.digest, pool.map)
         looks = list(pool.map(lambda file: _look(file, store, index), snapshot.files))
     inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}

@@ -11,7 +11,7 @@ class Listener(Protocol):
     """Hears of progress, from any thread."""
 
     def begin(self, stage: str, total: int) -> None:
-        """A stage begins; `total` counts what it has to do (files in ingest, records elsewhere)."""
+        """A stage begins; `total` counts what it has to do (sources in ingest, records elsewhere)."""
 
     def advance(self, stage: str, done: int) -> None:
         """So much more of it is done."""

@@ -85,9 +85,7 @@ def describe_plan(report: Report, plan: Plan) -> None:
         )
         report.rows_in += sum(splits.values())
         ingested = source.ingested
-        compared = compare_declared(
-            snapshot.card, snapshot.files, ingested.inspections, splits=ingested.source.splits
-        )
+        compared = compare_declared(snapshot.card, snapshot.files, ingested.inspections, splits=ingested.source.splits)
         report.declared_vs_observed += compared
         report.warnings += [*snapshot.warnings, *_skips(source), *_changes(source), *_drift(compared)]
 

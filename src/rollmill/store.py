@@ -100,10 +100,14 @@ class HashingSink(io.RawIOBase):
 
     def close(self) -> None:
         """Flush to disk and close."""
-        if not self.closed:
-            os.fsync(self._file.fileno())
+        if self.closed:
+            return
+        try:
+            with _writing(self._path):
+                os.fsync(self._file.fileno())
+        finally:
             self._file.close()
-        super().close()
+            super().close()
 
     @property
     def sha256(self) -> str:

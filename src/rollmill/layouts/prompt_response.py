@@ -6,13 +6,14 @@ A `reward` column is taken where there is one. All other columns are kept in ext
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from rollmill.identity import combined_id, source_row_hash, text_digest
-from rollmill.layouts.base import Layout, Origin, assemble
+from rollmill.layouts.base import Fit, Layout, Origin, assemble
 from rollmill.layouts.extras import decode_extras, encode_extras
 from rollmill.layouts.rewards import from_reward, is_reward_type, to_reward
 from rollmill.layouts.texts import TEXT_FORMAT, one_message, only_content
@@ -36,39 +37,27 @@ class PromptResponse(Layout):
     ) -> pa.Table:
         """Turn rows into single-step rollouts (see `Layout.normalize`)."""
         columns = {f.name: (f, batch.column(i)) for i, f in enumerate(batch.schema)}
-        prompt, response = (_text(columns.pop(name, (None, pa.nulls(len(batch))))[1]) for name in self.required)
-        reward = columns.pop("reward", None)
-        rewards: Any = None
-        if reward is not None:
-            rewards, original = to_reward(reward[1])
+        lacking = (None, pa.nulls(len(batch)))  # a file may lack what the others of its split have
+        texts = {name: columns.pop(name, lacking)[1].cast(pa.string()) for name in self.required}
+        digests = {name: text_digest(pl.Series(pl.from_arrow(text))) for name, text in texts.items()}
+        rewards, kind = None, "none"
+        if "reward" in columns:
+            field, given = columns.pop("reward")
+            rewards, original = to_reward(given)
+            kind = options.get("reward_kind", "unknown")
             if original is not None:
-                columns["reward"] = (reward[0], original)
+                columns["reward"] = (field, original)
         known = {
-            "context": one_message(prompt, "user"),
-            "completion": one_message(response, "assistant"),
+            "context": one_message(texts["prompt"], "user"),
+            "completion": one_message(texts["response"], "assistant"),
             "reward": rewards,
-            "reward_kind": options.get("reward_kind", "unknown") if reward is not None else "none",
-            "source_row_hash": source_row_hash(batch),
+            "reward_kind": kind,
+            "source_row": rows,
+            "source_row_hash": source_row_hash(batch, digests),
             "extra_json": encode_extras(columns, len(batch)),
         }
-        return assemble(known | self._identity(prompt, response, rows, origin) | self._constants(origin), len(batch))
-
-    def _identity(
-        self, prompt: pa.Array[Any], response: pa.Array[Any], rows: pa.Int64Array, origin: Origin
-    ) -> dict[str, pl.Series]:
-        place = (origin.data_source, origin.config, origin.split)
-        record = (*place, origin.digest, origin.ordinal, pl.Series(pl.from_arrow(rows)))
-        context_id = combined_id("context", "text", text_digest(pl.Series(pl.from_arrow(prompt))), None)
-        completion = text_digest(pl.Series(pl.from_arrow(response)))
-        return {
-            "row_id": combined_id("row", *record, None, 0, 0),
-            "rollout_id": combined_id("rollout", *record),
-            "prompt_id": context_id,
-            "context_id": context_id,
-            "content_id": combined_id("content", context_id, "text", completion),
-            "group_id": combined_id("group", *place, None, None, None, "prompt", context_id),
-            "source_row": record[-1],
-        }
+        identity = _identity(digests, pl.Series(pl.from_arrow(rows)), origin)
+        return assemble(known | identity | self._constants(origin), len(batch))
 
     def _constants(self, origin: Origin) -> dict[str, object]:
         return {
@@ -101,17 +90,27 @@ class PromptResponse(Layout):
         arrays = [columns[f.name].cast(f.type) for f in schema]
         return pa.Table.from_arrays(arrays, schema=schema)
 
-    def fit(self, types: Mapping[str, str]) -> Any:
+    def fit(self, types: Mapping[str, str]) -> Fit:
         """Fit, unless a `reward` column can't hold rewards."""
         fit = super().fit(types)
         kind = types.get("reward", "null")
         if is_reward_type(kind):
             return fit
-        return type(fit)(fit.layout, fit.required, fit.near, (*fit.problems, f"column reward is {kind}, not a number"))
+        return replace(fit, problems=(*fit.problems, f"column reward is {kind}, not a number"))
 
 
-def _text(array: pa.Array[Any]) -> pa.Array[Any]:
-    return array.cast(pa.string())
+def _identity(digests: Mapping[str, pl.Series], rows: pl.Series, origin: Origin) -> dict[str, pl.Series]:
+    place = (origin.data_source, origin.config, origin.split)
+    record = (*place, origin.digest, origin.ordinal, rows)
+    context_id = combined_id("context", "text", digests["prompt"], None)
+    return {
+        "row_id": combined_id("row", *record, None, 0, 0),
+        "rollout_id": combined_id("rollout", *record),
+        "prompt_id": context_id,
+        "context_id": context_id,
+        "content_id": combined_id("content", context_id, "text", digests["response"]),
+        "group_id": combined_id("group", *place, None, None, None, "prompt", context_id),
+    }
 
 
 def _chunk(table: pa.Table, name: str) -> pa.Array[Any]:
