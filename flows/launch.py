@@ -18,7 +18,7 @@ from rollmill.plan import Plan, make_plan
 from rollmill.progress import advance, begin
 from rollmill.publish import FolderDestination
 from rollmill.release import make_version
-from rollmill.report import Report, describe_plan, describe_version
+from rollmill.report import Report, describe_plan, describe_verdicts, describe_version
 from rollmill.store import FolderStore, Manifest
 from rollmill.verdicts import STAGE as VALIDATE
 
@@ -74,13 +74,15 @@ def unchanged(pipeline: Pipeline) -> Report | None:
     done = _all(store, NORMALIZE, [unit.normalize_key for unit in plan.units])
     if verdicts is None or done is None:
         return None
-    judge_limits([(unit, verdicts[unit.validate_key]) for unit in plan.units], pipeline.validation.max_quarantine)
+    judged = [(unit, verdicts[unit.validate_key]) for unit in plan.units]
+    judge_limits(judged, pipeline.validation.max_quarantine)
     version = make_version(plan, done).keeping(destination.read_manifest())
     if version.digest != current.digest:
         return None
     destination.repair(pipeline.name)
     report = Report("unchanged", destination=str(pipeline.destination_path))
     describe_plan(report, plan)
+    describe_verdicts(report, judged)
     describe_version(report, version)
     report.version = {"number": current.number, "digest": current.digest}
     _all_cached(report, plan, len(version.files), time.perf_counter() - start)

@@ -22,7 +22,7 @@ from rollmill.plan import Ingested, Plan, make_plan
 from rollmill.progress import begin
 from rollmill.publish import FolderDestination
 from rollmill.release import make_version
-from rollmill.report import Report, describe_plan, describe_version, refuse
+from rollmill.report import Report, describe_plan, describe_verdicts, describe_version, refuse
 from rollmill.store import FolderStore, Manifest
 from rollmill.tasks.batches import batches
 from rollmill.tasks.ingest import ingest
@@ -66,16 +66,18 @@ class _Run:
         plan = make_plan(self.pipeline, self._ingest(), suite_digest=lambda name, s: suite_digest(suite_for(name, s)))
         describe_plan(self.report, plan)
         verdicts = self._validate(plan)
-        judge_limits([(u, verdicts[u.validate_key]) for u in plan.units], self.pipeline.validation.max_quarantine)
+        judged = [(unit, verdicts[unit.validate_key]) for unit in plan.units]
+        describe_verdicts(self.report, judged)
+        judge_limits(judged, self.pipeline.validation.max_quarantine)
         version = make_version(plan, self._normalize(plan, verdicts))
         version = version.keeping(destination.read_manifest() if current else None)
         describe_version(self.report, version)
         begin("publish", version.total.rows_written)
-        with self._timed("publish"):
+        with self._timed("publish") as stats:
+            stats.units = len(version.files)
             parent = current.digest if current else None
             outcome = publish(self.pipeline, version, self.report, parent, self.store)
-        stats = self.report.stages["publish"]
-        stats.units, stats.cached = len(version.files), len(version.files) - outcome.files_written
+        stats.cached = stats.units - outcome.files_written
         self.report.verdict = "unchanged" if outcome.unchanged else "published"
         self.report.version = {"number": outcome.number, "digest": outcome.digest}
         return self.report

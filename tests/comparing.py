@@ -23,7 +23,6 @@ def rows_of(data: pa.Table | pa.RecordBatch) -> list[Any]:
     plain = []
     for name, array in zip(data.schema.names, data.columns, strict=True):
         kind = array.type
-        if pa.types.is_temporal(kind):
-            array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-        plain.append((name, exact(array.to_pylist())))
+        width = pa.int32() if pa.types.is_temporal(kind) and kind.bit_width == 32 else pa.int64()
+        plain.append((name, exact((array.cast(width) if pa.types.is_temporal(kind) else array).to_pylist())))
     return plain

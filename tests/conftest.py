@@ -74,7 +74,11 @@ class Mill:
     def pipeline(self, *sources: Path | Mapping[str, Any], **options: Any) -> Pipeline:
         """Build a pipeline of folders, or of sources with options. By default any share may be put aside."""
         listed = [dict(source) if isinstance(source, Mapping) else {"uri": str(source)} for source in sources]
-        values = {"name": "mill", "store": str(self.root / "store"), "destination": str(self.root / "dest")}
+        values: dict[str, Any] = {
+            "name": "mill",
+            "store": str(self.root / "store"),
+            "destination": str(self.root / "dest"),
+        }
         values |= {"validation": {"max_quarantine": 1.0}, "workers": 2}
         return build_pipeline(**(values | {"sources": listed} | options))
 

@@ -70,7 +70,18 @@ def test_importing_stays_light(module: str, kept_out: set[str]) -> None:
 @pytest.mark.flow
 def test_the_wheel_works_from_an_empty_folder(tmp_path: Path) -> None:
     built = tmp_path / "dist"
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(built), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(built),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     wheel = next(built.glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()

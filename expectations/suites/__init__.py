@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Final
 
 import pyarrow as pa
 
 from rollmill.errors import ConfigError
 from rollmill.expectations.suites.model import Check, Severity, Suite, suite_digest
+from rollmill.expectations.suites.ppo_critic import ppo_critic
 from rollmill.expectations.suites.prompt_response import prompt_response
 
-__all__ = ["Check", "Severity", "Suite", "suite_digest", "suite_for"]
+__all__ = ["ENTRY_POINTS", "Check", "Severity", "Suite", "known_suites", "suite_digest", "suite_for"]
 
-SUITES: Final[dict[str, Callable[[pa.Schema], Suite]]] = {"prompt_response": prompt_response}
+ENTRY_POINTS: Final = "rollmill.suites"
+SUITES: Final[dict[str, Callable[[pa.Schema], Suite]]] = {
+    "ppo_critic": ppo_critic,
+    "prompt_response": prompt_response,
+}
 
 
 def suite_for(layout: str, schema: pa.Schema) -> Suite:
@@ -21,8 +28,16 @@ def suite_for(layout: str, schema: pa.Schema) -> Suite:
 
     Raises ConfigError if the layout has no suite.
     """
-    if layout not in SUITES:
+    suites = known_suites()
+    if layout not in suites:
         raise ConfigError(
-            f"There is no suite for the layout {layout!r}. Layouts with one: {', '.join(sorted(SUITES))}."
+            f"There is no suite for the layout {layout!r}. Layouts with one: {', '.join(sorted(suites))}. "
+            f"A package that adds a layout adds its suite under the entry point group {ENTRY_POINTS}."
         )
-    return SUITES[layout](schema)
+    return suites[layout](schema)
+
+
+@cache
+def known_suites() -> dict[str, Callable[[pa.Schema], Suite]]:
+    """Give the suites of all layouts by the layout's name, those of installed packages included."""
+    return SUITES | {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}

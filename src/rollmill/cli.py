@@ -23,6 +23,7 @@ app = typer.Typer(
     help="Turn RL rollout datasets, each in its own shape, into one verified, versioned, unified dataset.",
 )
 _INTERRUPTED = 130
+_NOWHERE = "not-published"
 _INTERNAL = 1
 
 Sources = Annotated[list[str], typer.Argument(help="Folders or files to read, or one pipeline file (.yaml).")]
@@ -39,8 +40,22 @@ AllowShrink = Annotated[bool, typer.Option("--allow-shrink", help="Let a version
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the report to this file (- for stdout).")]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"rollmill {version('rollmill')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _options(*, debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False) -> None:
+def _options(
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
     if debug:
         os.environ["ROLLMILL_DEBUG"] = "1"
 
@@ -76,13 +91,19 @@ def run(
 
 
 @app.command()
-def plan(sources: Sources, to: To = None, store: Store = None, layout: LayoutName = "auto", name: Name = None) -> None:
+def plan(
+    sources: Sources,
+    store: Store = None,
+    layout: LayoutName = "auto",
+    max_quarantine: MaxQuarantine = None,
+    workers: Workers = None,
+) -> None:
     """Show what a run would do. New files are looked at; nothing is published."""
     from rollmill.console import show_plan
     from rollmill.flows.survey import survey
 
-    pipeline = _pipeline(sources, to, store, layout, name, None, None, allow_shrink=False)
-    show_plan(*survey(pipeline))
+    to = None if _is_file(sources) else _NOWHERE
+    show_plan(survey(_pipeline(sources, to, store, layout, None, max_quarantine, workers, allow_shrink=False)))
 
 
 @app.command()
@@ -95,19 +116,18 @@ def demo(
     from rollmill.generator import write_prompt_response
 
     source = write_prompt_response(folder / "source" / "reinforce", scale=scale)
-    out.print(f"A source of the REINFORCE seed's shape: {source}", highlight=False)
-    command = f"rollmill run {source} --to {folder / 'dataset'} --store {folder / 'store'}"
+    program = sys.argv[0] if sys.argv[0].endswith("rollmill") else "rollmill"
+    command = f"{program} run {source} --to {folder / 'dataset'} --store {folder / 'store'}"
+    out.print(f"Invented rollouts, one prompt and one response a row, written to {source}", highlight=False)
     out.print(f"$ {command}", highlight=False)
     arguments = ([str(source)], str(folder / "dataset"), str(folder / "store"))
     report = _launch(_pipeline(*arguments, "auto", None, None, None, allow_shrink=False))
     show_report(report)
     out.print("\nNext:", highlight=False)
     out.print(f"  load it         datasets.load_dataset({str(folder / 'dataset')!r})", highlight=False)
-    out.print("  run it again    the same command: nothing is done twice", highlight=False)
-    out.print(
-        f"  get it back     rollmill restore {folder / 'dataset'} --source reinforce --out reinforce.parquet",
-        highlight=False,
-    )
+    out.print(f"  run it again    {command}", highlight=False)
+    restoring = f"{program} restore {folder / 'dataset'} --source reinforce --out reinforce.parquet"
+    out.print(f"  get it back     {restoring}", highlight=False)
 
 
 @app.command()
@@ -159,7 +179,7 @@ def _pipeline(
     if allow_shrink:
         flags["allow_shrink"] = True
     given = {key: value for key, value in flags.items() if value is not None}
-    if len(sources) == 1 and sources[0].endswith((".yaml", ".yml")):
+    if _is_file(sources):
         if layout != "auto":
             raise ConfigError("--layout goes with sources; in a pipeline file, `layout` stands with each source.")
         loaded = load_pipeline(Path(sources[0]))
@@ -170,6 +190,10 @@ def _pipeline(
     given.setdefault("name", slug(local_path(to).name) if "://" not in to else "rollouts")
     pipeline: Pipeline = build_pipeline(**given)
     return pipeline
+
+
+def _is_file(sources: list[str]) -> bool:
+    return len(sources) == 1 and sources[0].endswith((".yaml", ".yml"))
 
 
 def _launch(pipeline: Pipeline) -> Report:
@@ -210,7 +234,7 @@ def _exit_code() -> int:
         said = error.format_message()  # empty where the help was shown instead
         return _tell(f"{said.rstrip('.')}. See rollmill --help.", error.exit_code) if said else error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        return _INTERRUPTED
+        return _tell("interrupted. What is done is kept; the next run goes on from there.", _INTERRUPTED)
     except RollmillError as error:
         return _tell(error.message, error.exit_code)
     except Exception as error:  # noqa: BLE001

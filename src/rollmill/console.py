@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from rollmill.plan import Plan
+    from rollmill.flows.survey import Survey
     from rollmill.report import Report
     from rollmill.restore import Restored
 
@@ -82,8 +82,8 @@ def _stage_table(report: Report) -> Table:
     return table
 
 
-def show_plan(plan: Plan, todo: dict[str, tuple[int, int]]) -> None:
-    """Print what a run would do; `todo` gives per stage how many units there are and how many are not done yet."""
+def show_plan(survey: Survey) -> None:
+    """Print what a run would do."""
     table = Table(box=None, pad_edge=False)
     for name, justify in (
         ("source", "left"),
@@ -93,7 +93,7 @@ def show_plan(plan: Plan, todo: dict[str, tuple[int, int]]) -> None:
         ("records", "right"),
     ):
         table.add_column(name, justify="right" if justify == "right" else "left")
-    for source in plan.sources:
+    for source in survey.plan.sources:
         rows: dict[tuple[str, str], int] = {}
         for unit in source.units:
             place = (unit.unit.config, unit.unit.split)
@@ -102,8 +102,10 @@ def show_plan(plan: Plan, todo: dict[str, tuple[int, int]]) -> None:
             count = rows.get((config, split), 0)
             table.add_row(escape(source.name), source.layout.tag, escape(config), escape(split), str(count))
     out.print(table)
-    for stage, (units, left) in todo.items():
+    for stage, (units, left) in survey.todo.items():
         out.print(f"{stage}: {units} units, {left} to do", highlight=False)
+    if survey.refusal:
+        err.print(f"[yellow]note[/yellow] a run would be refused: {escape(survey.refusal)}", highlight=False)
 
 
 def show_restored(restored: Restored, path: str) -> None:

@@ -88,7 +88,7 @@ def source_row_hash(batch: pa.RecordBatch, texts: Mapping[str, pl.Series] | None
     head = hashlib.sha256(f"rollmill/source_row/1|{names}".encode()).hexdigest()
     known = texts or {}
     cells = {
-        f"c{i}": _tagged("s", known[f.name]) if f.name in known else _cells(batch.column(f.name))
+        f"c{i}": _tagged("s", known[f.name]) if f.name in known else cell_digests(batch.column(f.name))
         for i, f in enumerate(fields)
     }
     frame = pl.DataFrame(cells) if cells else pl.DataFrame({"c0": [None] * batch.num_rows}, schema={"c0": pl.String})
@@ -96,14 +96,14 @@ def source_row_hash(batch: pa.RecordBatch, texts: Mapping[str, pl.Series] | None
     return frame.select(_sha256(row).alias("source_row_hash")).to_series()
 
 
-def _cells(array: pa.Array[Any]) -> pl.Series:
+def cell_digests(array: pa.Array[Any]) -> pl.Series:
     """Encode each cell as a short tagged string without `;`, null for null."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _cells(array.dictionary_decode())
+        return cell_digests(array.dictionary_decode())
     if pa.types.is_map(kind):
         entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
-        return _cells(pa.ListArray.from_arrays(array.offsets, entries, mask=array.is_null()))
+        return cell_digests(pa.ListArray.from_arrays(array.offsets, entries, mask=array.is_null()))
     if pa.types.is_struct(kind):
         return _struct_cells(cast("pa.StructArray", array))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
@@ -146,7 +146,7 @@ def _integers(array: pa.Array[Any]) -> pl.Series:
 
 
 def _struct_cells(array: pa.StructArray) -> pl.Series:
-    children = [_cells(array.field(i)).alias(f"c{i}") for i in range(array.type.num_fields)]
+    children = [cell_digests(array.field(i)).alias(f"c{i}") for i in range(array.type.num_fields)]
     valid = pl.Series("valid", pl.from_arrow(array.is_valid()))
     text = pl.concat_str([pl.col(c.name).fill_null(_NULL) for c in children] or [pl.lit("")], separator=";")
     cell = pl.when(pl.col("valid")).then(pl.format("t{}", _sha256(text)))
@@ -155,7 +155,7 @@ def _struct_cells(array: pa.StructArray) -> pl.Series:
 
 def _list_cells(array: pa.Array[Any]) -> pl.Series:
     wide = array.cast(pa.large_list(array.type.value_type))
-    cells = _cells(wide.flatten()).fill_null(_NULL).to_arrow()
+    cells = cell_digests(wide.flatten()).fill_null(_NULL).to_arrow()
     lengths = pc.fill_null(pc.list_value_length(wide), 0)
     offsets = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(lengths)])
     lists = pl.Series("items", pl.from_arrow(pa.LargeListArray.from_arrays(offsets, cells)))

@@ -96,4 +96,4 @@ def _look(file: SourceFile, store: FolderStore, index: StatIndex) -> tuple[Inspe
     verify_unchanged(file, index.digest)
     facts = {"inspection": formats.to_json(look)}
     store.put(Manifest(STAGE, key, facts=facts), {})
-    return look, file.size
+    return look, look.bytes_read

@@ -12,13 +12,15 @@ READER_VERSION: Final = 1
 
 VALIDATE_VERSION: Final = 1
 NORMALIZE_VERSION: Final = 1
-PUBLISH_VERSION: Final = 1
 
 
 def canonical_json(value: Any) -> bytes:
-    """Render as JSON in one way only: sorted keys, no spaces, UTF-8. Raises ValueError on NaN and infinity."""
+    """Render as JSON in one way only: sorted keys, no spaces, UTF-8, lone surrogates escaped.
+
+    Raises ValueError on NaN and infinity.
+    """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode()
+    return text.encode("utf-8", "backslashreplace")
 
 
 def digest_of(value: Any) -> str:

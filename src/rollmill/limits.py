@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from rollmill.errors import FileRefusedError, QuarantineLimitError
 from rollmill.plan import UnitPlan
 from rollmill.store import Manifest
+from rollmill.verdicts import columns_judged
 
-JUDGED_FROM = 50
+JUDGED_FROM: Final = 50
 """Below this many records, only a scope without any good record is refused."""
+
+_NOTHING: Final[Mapping[str, Any]] = {"read": 0, "reasons": {}, "first": {}}
 
 
 @dataclass
 class Tally:
-    """Records in, and those put aside by reason."""
+    """Records in, those put aside by reason, and the first of each reason."""
 
     rows: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int] = field(default_factory=dict)
 
-    def add(self, rows: int, reasons: dict[str, int]) -> None:
-        """Count more records."""
-        self.rows += rows
-        self.reasons.update(reasons)
+    def add(self, counts: Mapping[str, Any]) -> None:
+        """Count more records, as a verdict's facts give them for a part of a file."""
+        self.rows += counts["read"]
+        self.reasons.update(counts["reasons"])
+        for code, row in counts["first"].items():
+            self.first[code] = min(row, self.first.get(code, row))
 
     @property
     def aside(self) -> int:
@@ -37,62 +44,80 @@ class Tally:
         return self.rows - self.aside
 
 
+@dataclass
+class Scope:
+    """What a limit holds for: a source, or one of its splits."""
+
+    total: Tally = field(default_factory=Tally)
+    files: dict[str, Tally] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def worst(self) -> str:
+        """The file with most records put aside."""
+        return max(self.files, key=lambda path: self.files[path].aside)
+
+
 def judge_limits(verdicts: Iterable[tuple[UnitPlan, Manifest]], limit: float) -> None:
     """Refuse a run that would put aside more than `limit` of a source or split.
 
     Raises FileRefusedError for a file whose rewards are all null, and QuarantineLimitError naming every scope above
     the limit with its counts and reasons.
     """
-    scopes: dict[str, Tally] = {}
-    files: dict[str, dict[str, Tally]] = {}
+    scopes: dict[str, Scope] = {}
     for plan, verdict in verdicts:
         unit = plan.unit
         for index, part in enumerate(unit.parts):
-            counts = verdict.facts["parts"].get(str(index), {"read": 0, "reasons": {}})
-            places = (f"source {unit.source}", f"split {unit.split} of source {unit.source} (config {unit.config})")
-            for scope in places:
-                scopes.setdefault(scope, Tally()).add(counts["read"], counts["reasons"])
-                of_scope = files.setdefault(scope, {})
-                of_scope.setdefault(part.file.path, Tally()).add(counts["read"], counts["reasons"])
-    _refuse_missing_rewards(files.values())
+            counts = verdict.facts["parts"].get(str(index), _NOTHING)
+            for name in (f"source {unit.source}", f"split {unit.split} of source {unit.source} (config {unit.config})"):
+                scope = scopes.setdefault(name, Scope())
+                scope.total.add(counts)
+                scope.files.setdefault(part.file.path, Tally()).add(counts)
+                scope.columns |= columns_judged(verdict)
+    for scope in scopes.values():
+        _refuse_missing_rewards(scope)
     above = list(_above(scopes, limit))
     if above:
-        worst = _worst(files[above[0][0]])
-        raise QuarantineLimitError(_message(above, worst, limit), file=worst)
+        raise _limit_error(above, limit)
 
 
-def _refuse_missing_rewards(scopes: Iterable[dict[str, Tally]]) -> None:
-    for path, tally in (named for files in scopes for named in files.items()):
+def _refuse_missing_rewards(scope: Scope) -> None:
+    for path, tally in scope.files.items():
         if tally.rows and tally.reasons["reward_missing"] == tally.rows:
+            column = scope.columns.get("reward_missing", "reward")
             raise FileRefusedError(
-                f"{path}: column reward holds nothing but nulls in all {tally.rows} records. A reward that was never "
+                f"{path}: column {column} holds nothing but nulls in all {tally.rows} records. A reward that was never "
                 "recorded is no column: leave it out, or write the rewards.",
                 file=path,
-                column="reward",
+                column=column,
             )
 
 
-def _above(scopes: dict[str, Tally], limit: float) -> Iterator[tuple[str, Tally]]:
-    for scope, tally in scopes.items():
+def _above(scopes: dict[str, Scope], limit: float) -> Iterator[tuple[str, Scope]]:
+    for name, scope in scopes.items():
+        tally = scope.total
         over = tally.aside > limit * tally.rows if tally.rows >= JUDGED_FROM else False
         if tally.rows and (over or (tally.good == 0 and limit < 1)):
-            yield scope, tally
+            yield name, scope
 
 
-def _message(above: list[tuple[str, Tally]], worst: str, limit: float) -> str:
+def _limit_error(above: list[tuple[str, Scope]], limit: float) -> QuarantineLimitError:
     lines = []
-    for scope, tally in above:
+    for name, scope in above:
+        tally = scope.total
         reasons = ", ".join(f"{code} {count}" for code, count in tally.reasons.most_common())
         lines.append(
-            f"{scope}: {tally.aside} of {tally.rows} records ({tally.aside / tally.rows:.1%}) put aside: {reasons}"
+            f"{name}: {tally.aside} of {tally.rows} records ({tally.aside / tally.rows:.1%}) put aside: {reasons}"
         )
-    highest = max(tally.aside / tally.rows for _, tally in above)
-    return (
+    highest = max(scope.total.aside / scope.total.rows for _, scope in above)
+    scope = above[0][1]
+    worst = scope.files[scope.worst]
+    code = worst.reasons.most_common(1)[0][0]
+    return QuarantineLimitError(
         f"More records were put aside than the limit of {limit:.1%} allows. {'; '.join(lines)}. "
-        f"Most in file {worst}. Nothing is published. Mend the source, or raise the limit with "
-        f"--max-quarantine {min(1.0, highest + 0.001):.3f}."
+        f"Most in file {scope.worst}, for {code} first in record {worst.first[code]}. Nothing is published. Mend the "
+        f"source, or raise the limit with --max-quarantine {min(1.0, highest + 0.001):.3f}.",
+        file=scope.worst,
+        row=worst.first[code],
+        column=scope.columns.get(code),
     )
-
-
-def _worst(files: dict[str, Tally]) -> str:
-    return max(files, key=lambda path: files[path].aside)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from rollmill.errors import RollmillError
-from rollmill.plan import Plan, SourcePlan
+from rollmill.plan import Plan, SourcePlan, UnitPlan
 from rollmill.publish import VersionManifest
 from rollmill.release import public_uri
 from rollmill.sources.card import declared_splits
+from rollmill.store import Manifest
 
 STAGES = ("ingest", "validate", "normalize", "publish")
 
@@ -90,15 +92,34 @@ def describe_plan(report: Report, plan: Plan) -> None:
         report.warnings += [*snapshot.warnings, *_skips(source), *_changes(source), *_drift(compared)]
 
 
+def describe_verdicts(report: Report, verdicts: Iterable[tuple[UnitPlan, Manifest]]) -> None:
+    """Fill in what was put aside and why, and tell of checks that failed as warnings."""
+    failed: Counter[tuple[str, str, str]] = Counter()
+    reasons: Counter[str] = Counter()
+    for plan, verdict in verdicts:
+        for part in verdict.facts["parts"].values():
+            reasons.update(part["reasons"])
+        for finding in verdict.facts["findings"]:
+            if finding["severity"] != "critical" and finding["success"] is False:
+                failed[plan.unit.source, finding["expectation"], finding["column"] or "table"] += finding["unexpected"]
+    report.reasons = dict(sorted(reasons.items()))
+    report.rows_quarantined = reasons.total()
+    report.warnings += [
+        f"{source}: {expectation} ({column}) fails" + (f" for {count} records." if count else ".")
+        for (source, expectation, column), count in failed.items()
+    ]
+
+
 def describe_version(report: Report, version: VersionManifest) -> None:
     """Fill in what became of the records."""
     total = version.total
     report.rows_in, report.rows_published = total.rows_in, total.rows_published
     report.rows_quarantined, report.rows_dropped = total.rows_quarantined, total.rows_dropped
     report.rows_written = total.rows_written
+    reasons: Counter[str] = Counter()
     for entry in version.sources:
-        for code, count in entry.reasons.items():
-            report.reasons[code] = report.reasons.get(code, 0) + count
+        reasons.update(entry.reasons)
+    report.reasons = dict(sorted(reasons.items()))
 
 
 def refuse(report: Report, error: RollmillError) -> Report:

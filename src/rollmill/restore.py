@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -62,6 +63,7 @@ def restore(
     result = Restored()
     partial = out.with_name(out.name + ".partial")
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
             for place, files in places.items():
                 parquet = [
@@ -75,7 +77,8 @@ def restore(
     except OSError as error:
         raise AccessError(f"Restoring to {out} failed: {error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
     return result
 
 
@@ -168,11 +171,7 @@ class _SplitRestorer:
         """Give the rows of a file that were put aside, after one row number and up to another."""
         tables, numbers = [], []
         for digest in file.quarantine if self._store else ():
-            held = _held(self._store, digest, file)  # type: ignore[arg-type]
-            rows = held.column("source_row").to_numpy()
-            held = held.filter(
-                pa.array((rows > after) & (rows <= (until if until is not None else rows.max(initial=-1))))
-            )
+            held = _held(self._store, digest, file, after, until)  # type: ignore[arg-type]
             table, kept = self._readable(held, file)
             tables.append(table)
             numbers.append(kept)
@@ -207,14 +206,16 @@ def _struct_schema(struct: pa.StructArray) -> pa.Schema:
     return pa.schema(list(struct.type))
 
 
-def _held(store: FolderStore, digest: str, file: _File) -> pa.Table:
+def _held(store: FolderStore, digest: str, file: _File, after: int, until: int | None) -> pa.Table:
     path = store.object_path(digest)
     if not path.exists():
         raise AccessError(
             f"Rows of {file.path} that were put aside are not in the store {store.root}. Name the store the dataset "
             "was made with by --store."
         )
+    row = pa.compute.field("source_row")
     mine = (pa.compute.field("source_digest") == file.digest) & (pa.compute.field("source_ordinal") == file.ordinal)
+    mine &= (row > after) if until is None else (row > after) & (row <= until)
     return pq.read_table(path, filters=mine)
 
 

@@ -50,9 +50,17 @@ class Verdict:
         """Records per first reason in one part."""
         return Counter(reasons[0] for reasons in self.bad.get(part, {}).values())
 
+    def first_rows(self, part: int) -> dict[str, int]:
+        """Give the first record of one part for each first reason."""
+        rows = sorted(self.bad.get(part, {}).items(), reverse=True)
+        return {reasons[0]: row for row, reasons in rows}
+
     def facts(self) -> dict[str, Any]:
         """Give what the manifest keeps."""
-        parts = {str(i): {"read": n, "reasons": dict(self.part_reasons(i))} for i, n in sorted(self.read.items())}
+        parts = {
+            str(i): {"read": n, "reasons": dict(self.part_reasons(i)), "first": self.first_rows(i)}
+            for i, n in sorted(self.read.items())
+        }
         return {"parts": parts, "findings": self.findings, "result": self.result}
 
     def write(self, path: Path) -> Payload | None:
@@ -64,6 +72,12 @@ class Verdict:
         columns = [pa.array(values, f.type) for values, f in zip(zip(*places, strict=True), _SCHEMA, strict=True)]
         writer.write(pa.Table.from_arrays(columns, schema=_SCHEMA))
         return writer.close(BAD_ROWS)
+
+
+def columns_judged(manifest: Manifest) -> dict[str, str]:
+    """Give the column that each reason code is about, as far as a check of the suite gives it."""
+    findings = manifest.facts["findings"]
+    return {f["reason"]: f["column"] for f in findings if f["reason"] and f["column"]}
 
 
 def load_verdict(store: FolderStore, manifest: Manifest) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def data_files(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
 
 
-def add_split(source: Path, name: str, responses: list[str | None]) -> None:
+def add_split(source: Path, name: str, responses: Sequence[str | None]) -> None:
     prompts = [f"prompt {i}" for i in range(len(responses))]
     table = pa.table({"response": pa.array(responses, pa.string()), "prompt": prompts})
     pq.write_table(table, source / "data" / f"{name}-00000-of-00001.parquet")
@@ -92,7 +93,7 @@ def test_workers_and_stores_do_not_change_a_byte(source: Path, tmp_path: Path) -
 
 
 def test_bad_records_are_put_aside_with_their_reason(source: Path, tmp_path: Path) -> None:
-    add_split(source, "train", [f"answer {i}" for i in range(200)] + ["", None])
+    add_split(source, "train", [*(f"answer {i}" for i in range(200)), "", None])
     report = build(source, tmp_path)
     assert (report.rows_in, report.rows_published, report.rows_quarantined) == (202, 200, 2)
     assert report.reasons == {"empty_response": 2}

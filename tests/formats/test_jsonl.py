@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rollmill.errors import FileRefusedError
-from rollmill.formats import JSON_TEXT_KEY, inspect, lines, read
+from rollmill.formats import JSON_TEXT_KEY, Reject, inspect, lines, read
 
 MIB = 1 << 20
 
@@ -27,7 +27,8 @@ def zstd(body):
 def load(path, **options):
     """Give the values as JSON would have them, the record numbers, the rejects and the inspection."""
     found = inspect(path, path.name)
-    rows, numbers, rejects = [], [], []
+    rows, numbers = [], []
+    rejects: list[Reject] = []
     for records in read(path, path.name, found, **options):
         assert records.data.schema.equals(found.schema, check_metadata=True)
         records.data.validate(full=True)
@@ -168,7 +169,7 @@ def test_what_the_parser_can_not_hold_is_put_aside(tmp_path, body):
 
 
 def test_deep_but_bearable_nesting_is_kept(tmp_path):
-    value = 1
+    value: object = 1
     for _ in range(200):
         value = [value]
     rows, *_ = load(write(tmp_path, [{"a": value}]))

@@ -216,7 +216,7 @@ def test_batches_together_are_the_file(tmp_path_factory, values, row_group_size,
     assert str(table.to_pylist()) == str(source.to_pylist())
 
 
-class PlainKeys(encryption.KmsClient):
+class PlainKeys(encryption.KmsClient):  # type: ignore[misc]
     """Keeps keys in the open: enough to write an encrypted file."""
 
     def __init__(self, _config):

@@ -89,7 +89,7 @@ def parquet_bytes(source: str, split: str, start: int, rows: int) -> bytes:
     columns["data_source"] = [source.encode("ascii", "replace").decode()] * rows
     out = pa.BufferOutputStream()
     pq.write_table(pa.table(columns, schema=SCHEMA), out)
-    return out.getvalue().to_pybytes()
+    return bytes(out.getvalue().to_pybytes())
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::R
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """`load_dataset` offline, with a cache of its own and no progress bars."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    import datasets  # type: ignore[import-untyped]
+    import datasets
 
     datasets.disable_progress_bars()
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rollmill.publish import Counts, DataFile, SourceEntry, VersionManifest, canonical_json
+from rollmill.keys import canonical_json
+from rollmill.publish import Counts, DataFile, SourceEntry, VersionManifest
 
 if TYPE_CHECKING:
     from tests.publish.conftest import Mill

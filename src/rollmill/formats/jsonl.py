@@ -49,7 +49,9 @@ def inspect(path: Path, name: str, compression: str | None) -> Inspection:
                 raise _too_wide(name, rows)
         shape.end(rows)
         counts = Counter(surrogates_replaced=surrogates, bom_stripped=int(file.bom_stripped))
-    return Inspection("jsonl", compression, rows, scan.schema(), (RowGroup(rows, size),), dict(+counts))
+    return Inspection(
+        "jsonl", compression, rows, scan.schema(), (RowGroup(rows, size),), dict(+counts), path.stat().st_size
+    )
 
 
 class JsonlReader:

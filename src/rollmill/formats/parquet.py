@@ -49,7 +49,8 @@ def inspect(path: Path, name: str) -> Inspection:
             file=name,
             column=twice[0],
         )
-    return Inspection("parquet", None, sum(group.rows for group in groups), schema, groups)
+    rows = sum(group.rows for group in groups)
+    return Inspection("parquet", None, rows, schema, groups, bytes_read=footer + _TAIL_BYTES)
 
 
 class ParquetReader:

@@ -54,7 +54,7 @@ class Inspection:
 
     `rows` counts records, unreadable ones included. `schema` is the schema of every batch read from the file.
     `groups` has one entry for formats that can only be streamed. `counts` tallies harmless changes
-    (surrogates_replaced, bom_stripped, …).
+    (surrogates_replaced, bom_stripped, …). `bytes_read` is what the look took; it is not kept.
     """
 
     format: str
@@ -63,6 +63,7 @@ class Inspection:
     schema: pa.Schema
     groups: tuple[RowGroup, ...]
     counts: dict[str, int] = field(default_factory=dict)
+    bytes_read: int = field(default=0, compare=False)
 
     @property
     def decoded_bytes(self) -> int:

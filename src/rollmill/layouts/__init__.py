@@ -8,9 +8,11 @@ from importlib.metadata import entry_points
 
 from rollmill.errors import ConfigError, LayoutError
 from rollmill.layouts.base import Fit, Layout, Origin
+from rollmill.layouts.ppo_critic import PpoCritic
 from rollmill.layouts.prompt_response import PromptResponse
 
 ENTRY_POINTS = "rollmill.layouts"
+_LONGEST_TYPE = 30
 
 __all__ = ["ENTRY_POINTS", "Fit", "Layout", "Origin", "detect", "known_layouts", "layout_named"]
 
@@ -18,7 +20,7 @@ __all__ = ["ENTRY_POINTS", "Fit", "Layout", "Origin", "detect", "known_layouts",
 @cache
 def known_layouts() -> Mapping[str, Layout]:
     """Give all layouts by name, those of installed packages included."""
-    found: list[Layout] = [PromptResponse()]
+    found: list[Layout] = [PromptResponse(), PpoCritic()]
     found += [point.load()() for point in entry_points(group=ENTRY_POINTS)]
     return {layout.name: layout for layout in found}
 
@@ -47,12 +49,18 @@ def detect(types: Mapping[str, str], source: str, *, wanted: str = "auto") -> La
 
 
 def _no_fit(types: Mapping[str, str], source: str, fits: list[Fit]) -> str:
-    seen = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
+    seen = ", ".join(f"{name} ({_short(kind)})" for name, kind in types.items()) or "none"
+    if "source_row_hash" in types:
+        seen += ". This looks like a dataset that Rollmill published: give the sources it was made from instead"
     near = "; ".join(f"{f.layout}: {', '.join(f.problems)}" for f in sorted(fits, key=lambda f: (-f.near, f.layout)))
     return (
         f"No known layout fits source {source}. Columns seen: {seen}. Layouts and why they do not fit: {near}. "
         "Rename the columns upstream, name the layout with --layout, or install a package that adds one."
     )
+
+
+def _short(kind: str) -> str:
+    return kind if len(kind) <= _LONGEST_TYPE else f"{kind.split('<', maxsplit=1)[0]}<…>"
 
 
 def _ambiguous(source: str, best: list[Fit]) -> str:

@@ -56,7 +56,7 @@ class Layout(ABC):
     version: ClassVar[int]
     grain: ClassVar[Literal["row", "rollout"]]
     required: ClassVar[Mapping[str, str]]
-    """Required columns and their logical types, as `identity.logical_type` names them."""
+    """Required columns and the kind each must be of (see `is_kind`)."""
 
     options: ClassVar[Mapping[str, frozenset[str]]] = {}
     """Options it takes, with the values allowed."""
@@ -72,7 +72,7 @@ class Layout(ABC):
         for column, kind in self.required.items():
             if column not in types:
                 problems.append(f"no column {column}")
-            elif types[column] not in (kind, "null"):
+            elif not is_kind(types[column], kind):
                 problems.append(f"column {column} is {types[column]}, not {kind}")
         return Fit(self.name, frozenset(self.required), len(self.required) - len(problems), tuple(problems))
 
@@ -89,6 +89,21 @@ class Layout(ABC):
     @abstractmethod
     def restore(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
         """Give the source rows of unified rows back: the columns and types of `schema`, values bit for bit."""
+
+
+_NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
+
+
+def is_kind(logical: str, kind: str) -> bool:
+    """Whether a logical type (as `identity.logical_type` names it) is of a kind; a column of nulls is of every kind.
+
+    Kinds are logical types; `number`, of any width; and `reward`: numbers, booleans, and text whose records the suite
+    judges.
+    """
+    if logical in (kind, "null"):
+        return True
+    number = logical.startswith(_NUMBERS)
+    return number if kind == "number" else kind == "reward" and (number or logical in ("string", "json", "bool"))
 
 
 def assemble(columns: Mapping[str, Any], length: int) -> pa.Table:

@@ -40,10 +40,3 @@ def from_reward(rewards: pa.Array[Any], originals: pa.Array[Any], kind: pa.DataT
         return pc.coalesce(originals, pc.not_equal(rewards, 0.0))
     small = pc.if_else(originals.is_valid(), pa.scalar(0.0), rewards)
     return pc.coalesce(originals, small.cast(kind, safe=False))
-
-
-def is_reward_type(logical: str) -> bool:
-    """Whether a column of this logical type can hold rewards; `null` can't say."""
-    return logical in {"string", "json", "bool", "null"} or logical.startswith(
-        ("int", "uint", "float", "double", "halffloat", "decimal")
-    )

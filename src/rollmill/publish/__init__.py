@@ -5,7 +5,7 @@ from rollmill.publish.configs import ConfigPlan, SplitMapping, SplitPlan, merged
 from rollmill.publish.current import Current, Outcome
 from rollmill.publish.destination import Destination
 from rollmill.publish.folder import FolderDestination
-from rollmill.publish.version import Counts, DataFile, SourceEntry, VersionManifest, canonical_json
+from rollmill.publish.version import Counts, DataFile, SourceEntry, VersionManifest
 
 __all__ = [
     "ConfigPlan",
@@ -19,7 +19,6 @@ __all__ = [
     "SplitMapping",
     "SplitPlan",
     "VersionManifest",
-    "canonical_json",
     "merged_split",
     "plan_configs",
     "render_card",

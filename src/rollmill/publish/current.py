@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from rollmill.publish.version import canonical_json
+from rollmill.keys import canonical_json
 
 DESTINATION_FORMAT: Final = "rollmill-destination@1"
 _FORMAT_NAME: Final = DESTINATION_FORMAT.partition("@")[0]

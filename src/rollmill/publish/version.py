@@ -13,18 +13,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from rollmill.keys import canonical_json
 from rollmill.publish.configs import MERGE_RULE, ConfigPlan, SplitMapping, plan_configs
 from rollmill.publish.names import safe_segment
 
 VERSION_FORMAT: Final = "rollmill-version@1"
 _SAFE_PATH: Final = re.compile(r"data(/[A-Za-z0-9][A-Za-z0-9._-]*){4}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-
-
-def canonical_json(value: Any) -> bytes:
-    """Encode JSON with sorted keys and no spaces, as UTF-8. Lone surrogates of undecodable names become escapes."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from rollmill.errors import ConfigError
 from rollmill.expectations import suite_digest, suite_for
-from rollmill.expectations.suites.prompt_response import BLANK, NUMBER_TEXT
+from rollmill.expectations.suites.answers import BLANK, NUMBER_TEXT
 from rollmill.formats.records import JSON_TEXT_KEY
 
 

@@ -1,0 +1,83 @@
+"""Layout ppo_critic: rollouts of a generative critic: it was given a prompt and answered with reasoning and a value.
+
+`pred` is the value it gave, `target` the value it should have given, `score` its own reward. The policy step stands
+in the split's name (`train_89`), nowhere in the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rollmill.layouts.base import Origin
+from rollmill.layouts.rewards import from_reward, to_reward
+from rollmill.layouts.text_rows import Source, TextRows, chunk
+
+_VALUES = {"pred": "value_pred", "target": "value_target"}
+_STEP = re.compile(r"\w*?_(\d+)")
+
+
+class PpoCritic(TextRows):
+    """A critic's text is its own rollout, never an actor's."""
+
+    name = "ppo_critic"
+    version = 1
+    required = {"prompt": "string", "response": "string", "pred": "number", "target": "number", "score": "reward"}
+    options = {"policy_step": frozenset({"from_split", "none"})}
+
+    def facts(
+        self, columns: dict[str, Source], origin: Origin, options: Mapping[str, str]
+    ) -> tuple[dict[str, Any], list[pl.Series]]:
+        """Take values and score; a value that is not finite becomes null, its original kept."""
+        field, values = columns.pop("score")
+        rewards, original = to_reward(values)
+        if original is not None:
+            columns["score"] = Source(field, original)
+        facts = {
+            "reward": rewards,
+            "reward_kind": "critic_score",
+            "producer_role": "critic",
+            **_policy(origin, options),
+        }
+        flags = []
+        for name, unified in _VALUES.items():
+            field, values = columns.pop(name)
+            facts[unified], original, lost = _finite(values)
+            if original is not None:
+                columns[name] = Source(field, original)
+            if lost is not None:
+                flags.append(lost)
+        return facts, [reduce(or_, flags).alias("nan_nulled")] if flags else []
+
+    def source_column(self, name: str, rows: pa.Table, extra: pa.Array[Any]) -> pa.Array[Any]:
+        """Give a column back."""
+        unified = "reward" if name == "score" else _VALUES.get(name)
+        return extra if unified is None else from_reward(chunk(rows, unified), extra, extra.type)
+
+
+def _finite(values: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any] | None, pl.Series | None]:
+    """Give values as float64, null where not finite; the originals to keep; and which were lost (None for none)."""
+    numbers, original = to_reward(values)
+    lost = pc.fill_null(pc.invert(pc.is_finite(numbers)), fill_value=False)
+    if not pc.any(lost).as_py():
+        return numbers, original, None
+    kept = original if original is not None else pc.if_else(lost, values, pa.scalar(None, values.type))
+    return pc.if_else(lost, pa.scalar(None, pa.float64()), numbers), kept, pl.Series("lost", pl.from_arrow(lost))
+
+
+def _policy(origin: Origin, options: Mapping[str, str]) -> dict[str, Any]:
+    found = _STEP.fullmatch(origin.split)
+    if options.get("policy_step", "from_split") != "from_split" or not found:
+        return {}
+    return {
+        "policy_step": int(found[1]),
+        "policy_step_unit": "iteration",
+        "policy_version": origin.split,
+    }
