@@ -17,9 +17,6 @@ import pytest
 import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from tests.comparing import rows_of
-from tests.conftest import Mill, write_lines
-from tests.docs.pages import DOCS, PAGES, README, ROOT, anchors, blocks, links, section, sessions, table, unquoted
 
 from rollmill import errors
 from rollmill.cli import app
@@ -33,6 +30,9 @@ from rollmill.layouts.base import Origin
 from rollmill.quarantine import quarantine_schema
 from rollmill.report import Comparison, Report, StageStats
 from rollmill.schema import MESSAGE, SCHEMA, markdown_table, type_name
+from tests.comparing import rows_of
+from tests.conftest import Mill, write_lines
+from tests.docs.pages import DOCS, PAGES, README, ROOT, anchors, blocks, links, section, sessions, table, unquoted
 
 READER_REASONS = {"bad_json", "duplicate_key", "invalid_utf8"}
 ANSWERS = [b'{"prompt": "1+1?", "response": "2"}', b'{"prompt": "2+2?", "response": " "}', b'{"prompt": "3+3?"']
@@ -112,7 +112,7 @@ def test_the_example_of_a_layout_works() -> None:
 def test_the_console_sessions_of_the_readme(tmp_path: Path) -> None:
     program = tmp_path / ".venv" / "bin" / "rollmill"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m rollmill.cli "$@"\n')
+    program.write_text(f"#!{sys.executable}\nfrom rollmill.cli import main\n\nmain()\n")
     program.chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     environment |= {"XDG_DATA_HOME": str(tmp_path / "xdg"), "PREFECT_HOME": str(tmp_path / "prefect"), "COLUMNS": "100"}

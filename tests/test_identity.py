@@ -7,10 +7,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from tests.comparing import rows_of
-from tests.strategies import prompt_response_batches
 
 from rollmill.identity import combined_id, logical_type, source_row_hash, text_digest
+from tests.comparing import rows_of
+from tests.strategies import prompt_response_batches
 
 
 def hashes(values: Sequence[object], kind: pa.DataType) -> list[str]:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.conftest import write_lines, write_parquet
 
 from rollmill import formats
 from rollmill.config import Source, build_pipeline
 from rollmill.errors import FileRefusedError, NothingToReadError, SourceMissingError, StoreError
 from rollmill.ingest import NotIngestedError, ingest, ingest_known
 from rollmill.store import FolderStore
+from tests.conftest import write_lines, write_parquet
 
 ROWS = {"prompt": ["a", "b"], "response": ["c", "d"]}
 
@@ -138,3 +138,11 @@ def test_a_store_that_cannot_be_written_is_told_at_once(tmp_path: Path, folder: 
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         ingest(source(folder), FolderStore(tmp_path / "file"), workers=1)
+
+
+def test_every_bad_file_is_named(store: FolderStore, folder: Path) -> None:
+    for name in ("train-0.parquet", "train-1.parquet"):
+        (folder / name).write_bytes((folder / name).read_bytes()[:-20])
+    with pytest.raises(FileRefusedError, match=r"train-0\.parquet .*Also refused: train-1\.parquet") as caught:
+        ingest(source(folder), store, workers=2)
+    assert caught.value.file == "train-0.parquet"

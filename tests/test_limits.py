@@ -126,3 +126,10 @@ def test_the_worst_file_is_one_of_a_scope_above_the_limit() -> None:
     assert (caught.value.file, caught.value.row, caught.value.column) == ("y.parquet", 101, "response")
     assert "record 101" in caught.value.message
     assert "large" not in caught.value.message
+
+
+def test_one_record_without_a_reward_does_not_refuse_a_file_of_many() -> None:
+    files = [(f"{i}.jsonl", 1, {"reward_missing": 1} if i == 7 else {}) for i in range(200)]
+    judge_limits([unit("train", *files)], 0.01)
+    with pytest.raises(FileRefusedError, match="score"):
+        judge_limits([unit("train", ("only.jsonl", 1, {"reward_missing": 1}))], 0.01)

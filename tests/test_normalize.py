@@ -8,7 +8,6 @@ import hypothesis.strategies as st
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.conftest import Mill, Milled, write_lines, write_parquet
 
 from rollmill import reading
 from rollmill.errors import ConservationError, FileRefusedError
@@ -17,6 +16,7 @@ from rollmill.schema import SCHEMA
 from rollmill.sources.index import StatIndex
 from rollmill.store import FolderStore
 from rollmill.verdicts import Verdict
+from tests.conftest import Mill, Milled, write_lines, write_parquet
 
 GOOD: list[dict[str, Any]] = [{"prompt": "a", "response": "b"}, {"prompt": None, "response": "c"}]
 BAD: list[dict[str, Any]] = [

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from tests.conftest import Mill, plan_of, write_lines, write_parquet
 
 from rollmill import plan as planning
 from rollmill.errors import ConfigError, FileRefusedError, LayoutError, NothingToReadError
@@ -16,6 +15,7 @@ from rollmill.ingest import ingest
 from rollmill.layouts import layout_named
 from rollmill.plan import Plan, make_plan
 from rollmill.store import FolderStore
+from tests.conftest import Mill, plan_of, write_lines, write_parquet
 
 if TYPE_CHECKING:
     from rollmill.layouts import Layout

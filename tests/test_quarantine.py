@@ -7,13 +7,13 @@ import hypothesis.strategies as st
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
-from tests.comparing import rows_of
-from tests.strategies import prompt_response_batches
 
 from rollmill.formats.records import JSON_TEXT_KEY, Reject
 from rollmill.quarantine import QuarantineWriter, quarantine_schema
 from rollmill.snapshot import SourceFile
 from rollmill.units import Part
+from tests.comparing import rows_of
+from tests.strategies import prompt_response_batches
 
 PART = Part(SourceFile("a/b.parquet", Path("b"), 1, "ab" * 32, "default", "train", 2), 0, 1, 0, 99)
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.conftest import Mill, write_lines, write_parquet
 
 from rollmill import reading
 from rollmill.errors import FileRefusedError
 from rollmill.plan import UnitPlan
 from rollmill.reading import UnitReader
 from rollmill.sources.index import StatIndex
+from tests.conftest import Mill, write_lines, write_parquet
 
 ROWS = {"prompt": [f"p{i}" for i in range(40)], "response": [f"r{i}" for i in range(40)]}
 

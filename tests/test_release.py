@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.conftest import Mill, Milled, write_lines, write_parquet
 
 from rollmill.errors import ConservationError
 from rollmill.normalize import ROLLOUTS
 from rollmill.publish import Counts
 from rollmill.release import make_version, public_uri
+from tests.conftest import Mill, Milled, write_lines, write_parquet
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.conftest import Mill, write_lines, write_parquet
 
 from rollmill.errors import FileRefusedError, QuarantineLimitError
 from rollmill.report import STAGES, Comparison, Report, compare_declared, describe_plan, refuse
+from tests.conftest import Mill, write_lines, write_parquet
 
 CONTRACT = {
     "verdict",

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.comparing import rows_of
-from tests.conftest import Mill, Milled, write_lines, write_parquet
-from tests.strategies import prompt_response_batches
 
 from rollmill import reading, shards
 from rollmill.errors import AccessError, ConfigError, StoreError
 from rollmill.restore import restore
+from tests.comparing import rows_of
+from tests.conftest import Mill, Milled, write_lines, write_parquet
+from tests.strategies import prompt_response_batches
 
 
 def batch(start: int, rows: int, **more: Any) -> pa.Table:

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.comparing import rows_of
 
 from rollmill import shards
 from rollmill.errors import StoreError
 from rollmill.shards import ShardWriter, row_bytes
 from rollmill.store import Payload
+from tests.comparing import rows_of
 
 SCHEMA = pa.schema(
     [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from rollmill import formats
 from rollmill.config import Source
+from rollmill.errors import FileRefusedError
 from rollmill.formats.records import Inspection
 from rollmill.keys import INGEST_VERSION, READER_VERSION, digest_of
 from rollmill.plan import Ingested
@@ -79,11 +80,23 @@ def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingeste
     store.prepare()
     with closing(StatIndex(store.stat_index)) as index, ThreadPoolExecutor(workers) as pool:
         snapshot = resolve(source, index.digest, pool.map)
-        looks = list(pool.map(lambda file: _look(file, store, index), snapshot.files))
+        looks = _all_looks([pool.submit(_look, file, store, index) for file in snapshot.files])
     inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}
     read = sum(size for _, size in looks)
     cached = sum(size == 0 for _, size in looks)
     return Ingested(source, snapshot, inspections), IngestWork(len(looks), cached, index.bytes_hashed + read)
+
+
+def _all_looks(futures: list[Future[tuple[Inspection, int]]]) -> list[tuple[Inspection, int]]:
+    """Wait for all. Raises the first refusal, naming the files of the others too."""
+    refused = [error for future in futures if isinstance(error := future.exception(), FileRefusedError)]
+    if len(refused) > 1:
+        first = refused[0]
+        others = ", ".join(str(error.file) for error in refused[1:])
+        raise FileRefusedError(
+            f"{first.message} Also refused: {others}.", file=first.file, row=first.row, column=first.column
+        )
+    return [future.result() for future in futures]
 
 
 def _look(file: SourceFile, store: FolderStore, index: StatIndex) -> tuple[Inspection, int]:

@@ -15,6 +15,9 @@ from rollmill.verdicts import columns_judged
 JUDGED_FROM: Final = 50
 """Below this many records, only a scope without any good record is refused."""
 
+_TOLD_FROM: Final = 2
+"""A single record without a reward says nothing of the column, unless it is all there is."""
+
 _NOTHING: Final[Mapping[str, Any]] = {"read": 0, "reasons": {}, "first": {}}
 
 
@@ -83,7 +86,8 @@ def judge_limits(verdicts: Iterable[tuple[UnitPlan, Manifest]], limit: float) ->
 
 def _refuse_missing_rewards(scope: Scope) -> None:
     for path, tally in scope.files.items():
-        if tally.rows and tally.reasons["reward_missing"] == tally.rows:
+        told = tally.rows >= _TOLD_FROM or len(scope.files) == 1
+        if tally.rows and told and tally.reasons["reward_missing"] == tally.rows:
             column = scope.columns.get("reward_missing", "reward")
             raise FileRefusedError(
                 f"{path}: column {column} holds nothing but nulls in all {tally.rows} records. A reward that was never "

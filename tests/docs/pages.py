@@ -28,14 +28,12 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def sessions(page: Path) -> list[Session]:
-    """Give the commands of a page's console blocks with their outputs; a line below `$ …` is output."""
+    """Give the commands of a page's console blocks with their outputs; the demo prints a command itself."""
     found: list[Session] = []
     for block in blocks(page, "console"):
-        commands = 0
-        for line in block.splitlines():
-            if line.startswith("$ ") and not (commands and line.startswith("$ rollmill ")):
+        for i, line in enumerate(block.splitlines()):
+            if line.startswith("$ ") and not (i and block.startswith("$ make demo")):
                 found.append(Session(line[2:], []))
-                commands += 1
             else:
                 found[-1].output.append(line)
     return found

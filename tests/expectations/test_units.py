@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.conftest import Mill, write_lines, write_parquet
 
 from rollmill import reading
 from rollmill.errors import FileRefusedError
@@ -14,6 +13,7 @@ from rollmill.plan import UnitPlan
 from rollmill.sources.index import StatIndex
 from rollmill.store import FolderStore
 from rollmill.verdicts import Verdict, load_verdict
+from tests.conftest import Mill, write_lines, write_parquet
 
 
 def verdict(mill: Mill, unit: UnitPlan) -> Verdict:

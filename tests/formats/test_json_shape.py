@@ -43,3 +43,9 @@ def test_a_lone_record_of_lists_is_a_record_under_jsonl(tmp_path):
 
 def test_a_bad_first_line_does_not_refuse_the_file(tmp_path):
     assert shaped(tmp_path, '{"a": 1, "b\n{"a": 2}\n{"a": 3}\n').rows == 3
+
+
+def test_a_whole_object_that_is_not_utf8_is_a_record_put_aside_and_no_object_over_several_lines(tmp_path):
+    path = tmp_path / "train.jsonl"
+    path.write_bytes(b'{"a": "\xff"}\n{"a": "b"}\n')
+    assert inspect(path, path.name).rows == 2

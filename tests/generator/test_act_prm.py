@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.generator.files import files_of, split_rows
 
 from rollmill.generator import plan_act_prm, write_act_prm
+from tests.generator.files import files_of, split_rows
 
 Rows = list[dict[str, Any]]
 SCALE = 0.01

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.generator.files import files_of, split_rows
 
 from rollmill.generator import plan_ppo_critic, write_ppo_critic
 from rollmill.generator.ppo_critic_rows import arrow_bytes, split_batches
 from rollmill.sources.card import declared_splits, front_matter
+from tests.generator.files import files_of, split_rows
 
 SMALL: dict[str, Any] = {"scale": 0.001, "splits": 7}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from tests.conftest import Mill
-from tests.generator.files import files_of, split_rows
 
 from rollmill.generator import plan_prompt_response, prompt_response_batches, write_prompt_response
 from rollmill.sources.card import declared_splits, front_matter
+from tests.conftest import Mill
+from tests.generator.files import files_of, split_rows
 
 
 def test_the_same_scale_and_seed_give_the_same_bytes(tmp_path: Path) -> None:

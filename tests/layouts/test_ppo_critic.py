@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from tests.comparing import rows_of
-from tests.strategies import column, prompt_response_batches
 
 from rollmill.layouts import Origin, detect, layout_named
 from rollmill.schema import SCHEMA
+from tests.comparing import rows_of
+from tests.strategies import column, prompt_response_batches
 
 LAYOUT = layout_named("ppo_critic")
 NUMBERS = (pa.float64(), pa.float32(), pa.int64(), pa.decimal128(12, 3))
@@ -99,3 +99,10 @@ def test_a_value_that_is_not_finite_is_null_flagged_and_kept() -> None:
         ["group_inferred"],
     ]
     assert [row["extra_json"] for row in rows] == ['{"pred":{"$float":"nan"}}', '{"target":{"$float":"-inf"}}', "{}"]
+
+
+def test_a_file_may_lack_a_column_that_others_have() -> None:
+    lacking = batch().drop_columns(["score", "pred"])
+    rows = normalize(lacking).to_pylist()
+    assert (rows[0]["reward"], rows[0]["value_pred"], rows[0]["value_target"]) == (None, None, 1.0)
+    assert LAYOUT.restore(normalize(lacking), lacking.schema).equals(pa.Table.from_batches([lacking]))

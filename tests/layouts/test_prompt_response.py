@@ -7,12 +7,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from tests.comparing import rows_of
-from tests.strategies import prompt_response_batches
 
 from rollmill.errors import LayoutError
 from rollmill.layouts import Origin, detect, layout_named
 from rollmill.schema import SCHEMA
+from tests.comparing import rows_of
+from tests.strategies import prompt_response_batches
 
 LAYOUT = layout_named("prompt_response")
 ORIGIN = Origin("lab", "default", "train", "ab" * 32)

@@ -41,7 +41,7 @@ class ShapeWatch:
             if not _is_json(line):
                 self._refuse(ARRAY)
             self._is_array = True
-        elif text == b"{" or (text.startswith(b"{") and self._goes_on(path, compression, line)):
+        elif text == b"{" or (text.startswith(b"{") and self._goes_on(path, compression)):
             self._refuse(OBJECT)
 
     def record(self, row: dict[str, Any]) -> None:
@@ -64,14 +64,14 @@ class ShapeWatch:
             if _is_wrapped(self._first):
                 self._refuse(WRAPPED)
 
-    def _goes_on(self, path: Path, compression: str | None, line: Line) -> bool:
+    def _goes_on(self, path: Path, compression: str | None) -> bool:
         with TextFile(path, self._name, compression) as file:
             head = file.head(_HEAD_BYTES).decode("utf-8-sig", errors="replace").lstrip()
         try:
             _, end = json.JSONDecoder().raw_decode(head)
         except (ValueError, RecursionError):
             return False
-        return len(head[:end].encode()) > len(line.data)
+        return "\n" in head[:end]
 
     def _refuse(self, shape: str) -> NoReturn:
         raise FileRefusedError(

@@ -36,10 +36,12 @@ class PpoCritic(TextRows):
         self, columns: dict[str, Source], origin: Origin, options: Mapping[str, str]
     ) -> tuple[dict[str, Any], list[pl.Series]]:
         """Take values and score; a value that is not finite becomes null, its original kept."""
-        field, values = columns.pop("score")
-        rewards, original = to_reward(values)
-        if original is not None:
-            columns["score"] = Source(field, original)
+        rewards: Any = None
+        if "score" in columns:
+            field, values = columns.pop("score")
+            rewards, original = to_reward(values)
+            if original is not None:
+                columns["score"] = Source(field, original)
         facts = {
             "reward": rewards,
             "reward_kind": "critic_score",
@@ -47,9 +49,9 @@ class PpoCritic(TextRows):
             **_policy(origin, options),
         }
         flags = []
-        for name, unified in _VALUES.items():
+        for name in [name for name in _VALUES if name in columns]:
             field, values = columns.pop(name)
-            facts[unified], original, lost = _finite(values)
+            facts[_VALUES[name]], original, lost = _finite(values)
             if original is not None:
                 columns[name] = Source(field, original)
             if lost is not None:

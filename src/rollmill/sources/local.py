@@ -61,7 +61,7 @@ def local_path(uri: str) -> Path:
     if uri.startswith("file://"):
         path = Path(unquote(urlsplit(uri.replace("?", "%3F").replace("#", "%23")).path))
     else:
-        path = Path(uri).expanduser() if uri.startswith("~") and not os.path.lexists(uri) else Path(uri)
+        path = Path(uri) if os.path.lexists(uri) else Path(os.path.expanduser(uri))  # noqa: PTH111  (leaves ~nobody)
     return Path(os.path.abspath(path))  # noqa: PTH100  (takes `..` out and keeps links)
 
 
