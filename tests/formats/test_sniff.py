@@ -34,7 +34,7 @@ def test_an_lfs_pointer_is_named_with_oid_and_size(tmp_path, name):
     [
         ("a.parquet", b"<!DOCTYPE html><p>Sign in", "HTML"),
         ("a.jsonl", b"\n <html><p>404", "HTML"),
-        ("a.jsonl.gz", gzip.compress(b"<html>"), "HTML"),
+        ("a.jsonl.gz", gzip.compress(b"<html>", mtime=0), "HTML"),
         ("a.jsonl", b"<?xml version='1.0'?><Error/>", "XML"),
         ("a.parquet", b"PARE" + b"\0" * 100 + b"PARE", "encrypted"),
         ("a.parquet", b"PAR1" + b"\0" * 100 + b"PARE", "encrypted"),
@@ -45,8 +45,8 @@ def test_an_lfs_pointer_is_named_with_oid_and_size(tmp_path, name):
         ("a.jsonl", '{"a": 1}'.encode("utf-16"), "UTF-16"),
         ("a.jsonl", b"\xfd7zXZ\x00", "xz"),
         ("a.jsonl", b"PK\x03\x04", "zip"),
-        ("a.jsonl.gz", gzip.compress(b"PAR1"), "Parquet"),
-        ("a.jsonl.gz", gzip.compress(POINTER), "LFS pointer"),
+        ("a.jsonl.gz", gzip.compress(b"PAR1", mtime=0), "Parquet"),
+        ("a.jsonl.gz", gzip.compress(POINTER, mtime=0), "LFS pointer"),
     ],
 )
 def test_what_is_no_data_is_refused_by_its_name(tmp_path, name, body, word):
@@ -62,7 +62,7 @@ def test_a_zero_byte_jsonl_has_no_records(tmp_path):
 @pytest.mark.parametrize(
     ("name", "body", "compression"),
     [
-        ("a.jsonl", gzip.compress(LINE), "gzip"),
+        ("a.jsonl", gzip.compress(LINE, mtime=0), "gzip"),
         ("a.jsonl.gz", LINE, None),
         ("a.jsonl.gz", pa.compress(LINE, "zstd", asbytes=True), "zstd"),
         ("a.parquet", LINE, None),
