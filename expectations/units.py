@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rollmill.errors import DataRefusedError
 from rollmill.expectations.judgement import Judgement
-from rollmill.expectations.stream import FrameStream
+from rollmill.expectations.steps import step_faults
+from rollmill.expectations.stream import Frames, FrameStream
 from rollmill.expectations.suites import Suite, suite_for
+from rollmill.expectations.suites.act_prm import STEP_ORDER
+from rollmill.layouts import RolloutLayout
 from rollmill.normalize import UnitWork
 from rollmill.plan import UnitPlan, judged_schema
 from rollmill.promotion import conform
@@ -36,16 +41,22 @@ class UnitFrames(FrameStream):
     """
 
     def __init__(self, plan: UnitPlan, suite: Suite, reader: UnitReader) -> None:
-        named = _columns(suite)
-        self._arrow = pa.schema([field for field in judged_schema(plan.layout, plan.schema) if field.name in named])
+        whole = judged_schema(plan.layout, plan.schema)
+        self._members = {
+            name: name.split(".", 1) for name in _columns(suite) if name not in whole.names and "." in name
+        }
+        named = (_columns(suite) - self._members.keys()) | {column for column, _ in self._members.values()}
+        self._arrow = pa.schema([field for field in whole if field.name in named])
         self._reader = reader
-        self.schema = pl.Schema(pl.from_arrow(self._arrow.empty_table()).schema)  # type: ignore[union-attr]
+        self._plan = plan
+        self.steps: list[pl.DataFrame] = []
+        self.schema = self._frame(self._arrow.empty_table()).schema
         self.spans: list[_Span] = []
         self.verdict = Verdict()
         self.failure: Exception | None = None
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        self.spans, self.verdict = [], Verdict()
+        self.spans, self.steps, self.verdict = [], [], Verdict()
         try:
             yield from self._frames()
         except Exception as error:
@@ -60,8 +71,17 @@ class UnitFrames(FrameStream):
                 self.verdict.bad.setdefault(part, {})[reject.row] = (reject.reason,)
             if len(records.rows):
                 self.spans.append(_Span(part, records.rows.to_numpy()))
+                layout = self._plan.layout
+                if isinstance(layout, RolloutLayout):
+                    self.steps.append(layout.sequence(records.data, self._plan.options))
                 table = conform(pa.Table.from_batches([records.data]), self._arrow, file=batch.part.file.path)
-                yield pl.DataFrame(pl.from_arrow(table))
+                yield self._frame(table)
+
+    def _frame(self, table: pa.Table) -> pl.DataFrame:
+        """Give a table as a frame; a name with a dot is a member of a struct column."""
+        for name, (column, member) in self._members.items():
+            table = table.append_column(name, _member(table.column(column), member))
+        return pl.DataFrame(pl.from_arrow(table.drop_columns(list({column for column, _ in self._members.values()}))))
 
     def put_aside(self, bad: pl.DataFrame) -> None:
         """Add the records a suite found bad (`Judgement.bad`) to the verdict."""
@@ -82,9 +102,14 @@ def validate_unit(plan: UnitPlan, store: FolderStore, digest: DigestOf) -> UnitW
     reader = UnitReader(plan.unit, plan.inspections, digest)
     frames = UnitFrames(plan, suite, reader)
     judgement = _judge(frames, suite, plan.unit.name)
-    frames.put_aside(judgement.bad)
+    findings, bad = list(judgement.findings), judgement.bad
+    if frames.steps:
+        order = _judge_order(frames, plan.unit.name)
+        findings += order.findings
+        bad = whole_rollouts(pl.concat(frames.steps), [bad, order.bad])
+    frames.put_aside(bad)
     verdict = frames.verdict
-    verdict.findings = [asdict(finding) for finding in judgement.findings]
+    verdict.findings = [asdict(finding) for finding in findings]
     verdict.result = judgement.result
     with store.scratch() as folder:
         path = folder / "bad_rows.parquet"
@@ -105,6 +130,36 @@ def _judge(frames: UnitFrames, suite: Suite, name: str) -> Judgement:
         if frames.failure is not None:
             raise frames.failure from None
         raise
+
+
+def _judge_order(frames: UnitFrames, name: str) -> Judgement:
+    """Judge the order of the steps of whole rollouts."""
+    from rollmill.expectations.validate import validate_stream
+
+    faults = step_faults(pl.concat(frames.steps))
+    return validate_stream(Frames(faults.schema, [faults]), STEP_ORDER, name=name)
+
+
+def whole_rollouts(steps: pl.DataFrame, bad: list[pl.DataFrame]) -> pl.DataFrame:
+    """Put a rollout aside whole if one of its rows is bad. A row's own reasons come first, then those of the others."""
+    found = pl.concat(bad).sort("row", maintain_order=True)
+    if not found.height:
+        return found
+    rollouts = steps.select("rollout").with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    reasons = found.explode("reasons").join(rollouts, on="row").group_by("rollout", maintain_order=True)
+    shared = reasons.agg(pl.col("reasons").unique(maintain_order=True).alias("shared"))
+    own = found.explode("reasons").group_by("row", maintain_order=True).agg(pl.col("reasons").alias("own"))
+    both = rollouts.join(shared, on="rollout").join(own, on="row", how="left").sort("row")
+    listed = pl.concat_list(pl.col("own").fill_null([]), "shared").list.unique(maintain_order=True)
+    return both.select("row", listed.list.first().alias("reason"), listed.alias("reasons"))
+
+
+def _member(column: pa.ChunkedArray[Any], name: str) -> pa.ChunkedArray[Any]:
+    """Give a member of a struct column; nulls where the column is null or has no such member."""
+    kind = column.type
+    if pa.types.is_struct(kind) and kind.get_field_index(name) >= 0:
+        return pc.struct_field(column, name)
+    return pa.chunked_array([pa.nulls(len(column), pa.string())])
 
 
 def _columns(suite: Suite) -> set[str]:

@@ -147,7 +147,7 @@ def act_prm_batches(draw: st.DrawFn, *, odd: bool = True) -> pa.RecordBatch:
     Without `odd`, no message, role, state or action is null.
     """
     members = draw(st.lists(st.sampled_from(list(_MEMBERS)), unique=True, max_size=3))
-    message = messages(members)
+    message: st.SearchStrategy[dict[str, Any] | None] = messages(members)
     if odd:
         message = st.none() | messages(members, role=st.none() | st.sampled_from(ROLES))
     rows = []
@@ -181,7 +181,10 @@ def _act_prm_batch(draw: st.DrawFn, rows: list[Any], message: pa.DataType, *, od
     for name in draw(st.lists(st.sampled_from(list(_ACT_PRM_COLUMNS)), unique=True)):
         kinds, cells = _ACT_PRM_COLUMNS[name]
         values = draw(st.lists(st.none() | cells, min_size=len(rows), max_size=len(rows)))
-        columns[name] = pa.array(values, draw(st.sampled_from(kinds)), safe=False)
+        kind = draw(st.sampled_from(kinds))
+        if pa.types.is_floating(kind):
+            values = [None if value is None else float(value) for value in values]
+        columns[name] = pa.array(values, kind)
     for i, kind in enumerate(draw(st.lists(st.sampled_from(list(CELLS)), max_size=2))):
         columns[f"extra {i}"] = draw(column(kind, len(rows)))
     names = draw(st.permutations(list(columns)))

@@ -21,10 +21,11 @@ from pydantic.fields import FieldInfo
 from rollmill import errors
 from rollmill.cli import app
 from rollmill.config import Pipeline, Source, Validation, load_pipeline
+from rollmill.demo import write_demo
 from rollmill.errors import QuarantineLimitError, RollmillError
 from rollmill.expectations import suite_for
+from rollmill.expectations.suites.act_prm import STEP_ORDER
 from rollmill.formats import JSON_TEXT_KEY
-from rollmill.generator import write_prompt_response
 from rollmill.layouts import known_layouts
 from rollmill.layouts.base import Origin
 from rollmill.quarantine import quarantine_schema
@@ -55,8 +56,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("workplace")
     demo = work / "rollmill-demo"
     mill = Mill(work)
-    source = write_prompt_response(demo / "source" / "reinforce", scale=0.02)
-    mill(source, name="dataset", destination=str(demo / "dataset"), store=str(demo / "store"))
+    write_demo(demo, {})
+    sources = [demo / "source" / name for name in ("steps", "critic", "reinforce")]
+    mill(*sources, name="rollmill-demo", destination=str(demo / "dataset"), store=str(demo / "store"))
     answers = write_lines(work / "answers" / "train.jsonl", ANSWERS).parent
     mill(answers, name="sums", destination=str(work / "sums"), store=str(work / "store"))
     return work
@@ -217,6 +219,7 @@ def test_every_reason_code_in_use_is_documented() -> None:
     kinds = [pa.field("reward", kind) for kind in (pa.float64(), pa.int64(), pa.string(), pa.list_(pa.float64()))]
     texts = [pa.field("prompt", pa.string()), pa.field("response", pa.string())]
     suites = [suite_for("prompt_response", pa.schema([*texts, reward])) for reward in (*kinds, json_text)]
+    suites += [suite_for("ppo_critic", pa.schema(texts)), suite_for("act_prm", pa.schema(texts)), STEP_ORDER]
     used = {check.reason for suite in suites for check in suite.checks if check.reason} | READER_REASONS
     documented = [unquoted(row[0]) for row in table(DOCS / "quarantine.md", "## Reason codes")]
     assert sorted(documented) == sorted(used)

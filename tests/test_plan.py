@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from rollmill import detection
 from rollmill import plan as planning
 from rollmill.errors import ConfigError, FileRefusedError, LayoutError, NothingToReadError
 from rollmill.ingest import ingest
@@ -202,9 +203,9 @@ def test_splits_of_different_layouts_are_refused_in_any_config(
     def detect(types: dict[str, str], *_: Any, **__: Any) -> Layout:
         return Other() if "q" in types else layout_named("prompt_response")
 
-    monkeypatch.setattr(planning, "detect", detect)
+    monkeypatch.setattr(detection, "detect", detect)
     with pytest.raises(LayoutError, match="b/train is other"):
-        plan_of(mill.pipeline(source), [replace(found, snapshot=snapshot, inspections=looks)])
+        detection.detect_layout(found.source, snapshot, looks)
 
 
 def test_a_plan_reads_no_data(mill: Mill, source: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from rollmill.errors import ConfigError
+from rollmill.expectations.suites.act_prm import act_prm
 from rollmill.expectations.suites.model import Check, Severity, Suite, suite_digest
 from rollmill.expectations.suites.ppo_critic import ppo_critic
 from rollmill.expectations.suites.prompt_response import prompt_response
@@ -18,6 +19,7 @@ __all__ = ["ENTRY_POINTS", "Check", "Severity", "Suite", "known_suites", "suite_
 
 ENTRY_POINTS: Final = "rollmill.suites"
 SUITES: Final[dict[str, Callable[[pa.Schema], Suite]]] = {
+    "act_prm": act_prm,
     "ppo_critic": ppo_critic,
     "prompt_response": prompt_response,
 }

@@ -109,25 +109,25 @@ def plan(
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to write the demo.")] = Path("rollmill-demo"),
-    scale: Annotated[float, typer.Option(help="Share of the real dataset's size.", min=0.0005, max=10)] = 0.02,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="Share of the real sizes: 0.1, or act_prm=1,ppo_critic=0.05. Small if not given."),
+    ] = None,
 ) -> None:
-    """Write a small source of a real dataset's shape, run the pipeline on it, and show the result."""
+    """Write small sources of three real datasets' shapes, merge them into one dataset, and show the result."""
     from rollmill.console import out, show_report
-    from rollmill.generator import write_prompt_response
+    from rollmill.demo import parse_scales, write_demo
 
-    source = write_prompt_response(folder / "source" / "reinforce", scale=scale)
+    path = write_demo(folder, parse_scales(scale) if scale else {})
     program = sys.argv[0] if sys.argv[0].endswith("rollmill") else "rollmill"
-    command = f"{program} run {source} --to {folder / 'dataset'} --store {folder / 'store'}"
-    out.print(f"Invented rollouts, one prompt and one response a row, written to {source}", highlight=False)
-    out.print(f"$ {command}", highlight=False)
-    arguments = ([str(source)], str(folder / "dataset"), str(folder / "store"))
-    report = _launch(_pipeline(*arguments, "auto", None, None, None, allow_shrink=False))
-    show_report(report)
+    again = f"{program} run {path}"
+    out.print(f"Invented rollouts in three shapes, with a pipeline file: {path}\n$ {again}", highlight=False)
+    show_report(_launch(_pipeline([str(path)], None, None, "auto", None, None, None, allow_shrink=False)))
+    dataset = folder / "dataset"
     out.print("\nNext:", highlight=False)
-    out.print(f"  load it         datasets.load_dataset({str(folder / 'dataset')!r})", highlight=False)
-    out.print(f"  run it again    {command}", highlight=False)
-    restoring = f"{program} restore {folder / 'dataset'} --source reinforce --out reinforce.parquet"
-    out.print(f"  get it back     {restoring}", highlight=False)
+    out.print(f"  load it         datasets.load_dataset({str(dataset)!r})", highlight=False)
+    out.print(f"  run it again    {again}", highlight=False)
+    out.print(f"  get it back     {program} restore {dataset} --source steps --out steps.parquet", highlight=False)
 
 
 @app.command()

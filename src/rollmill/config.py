@@ -96,7 +96,7 @@ def check_options(layout: str, options: dict[str, str]) -> None:
     for key, value in options.items():
         if key not in allowed:
             raise ConfigError(f"Layout {layout} has no option {key!r}. Its options: {', '.join(allowed) or 'none'}.")
-        if value not in allowed[key]:
+        if allowed[key] and value not in allowed[key]:
             raise ConfigError(f"Option {key} can't be {value!r}. Allowed: {', '.join(sorted(allowed[key]))}.")
 
 

@@ -77,19 +77,23 @@ def _logical(kind: pa.DataType) -> str:
     return str(kind)
 
 
-def source_row_hash(batch: pa.RecordBatch, texts: Mapping[str, pl.Series] | None = None) -> pl.Series:
+def source_row_hash(
+    batch: pa.RecordBatch,
+    texts: Mapping[str, pl.Series] | None = None,
+    known_cells: Mapping[str, pl.Series] | None = None,
+) -> pl.Series:
     """Hash whole source rows: names, logical types and values, the order of the columns aside.
 
     -0.0, NaN, null, "" and [] all differ; NaNs are one class. `texts` gives the `text_digest` of columns where it is
-    known already, so that no text is hashed twice. Returns 64 hex characters per row, never null.
+    known already, so that no text is hashed twice, `known_cells` likewise the `cell_digests`. Returns 64 hex
+    characters per row, never null.
     """
     fields = sorted(batch.schema, key=lambda field: field.name)
     names = "|".join(f"{len(f.name.encode())}:{f.name}={logical_type(f)}" for f in fields)
     head = hashlib.sha256(f"rollmill/source_row/1|{names}".encode()).hexdigest()
-    known = texts or {}
+    known = {name: _tagged("s", digests) for name, digests in (texts or {}).items()} | dict(known_cells or {})
     cells = {
-        f"c{i}": _tagged("s", known[f.name]) if f.name in known else cell_digests(batch.column(f.name))
-        for i, f in enumerate(fields)
+        f"c{i}": known[f.name] if f.name in known else cell_digests(batch.column(f.name)) for i, f in enumerate(fields)
     }
     frame = pl.DataFrame(cells) if cells else pl.DataFrame({"c0": [None] * batch.num_rows}, schema={"c0": pl.String})
     row = pl.concat_str([pl.lit(head), *(pl.col(c).fill_null(_NULL) for c in frame.columns)], separator=";")
@@ -107,7 +111,7 @@ def cell_digests(array: pa.Array[Any]) -> pl.Series:
     if pa.types.is_struct(kind):
         return _struct_cells(cast("pa.StructArray", array))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _list_cells(array)
+        return list_cells(array)
     if pa.types.is_null(kind):
         return pl.Series([None] * len(array), dtype=pl.String)
     if pa.types.is_floating(kind):
@@ -153,9 +157,10 @@ def _struct_cells(array: pa.StructArray) -> pl.Series:
     return pl.DataFrame([valid, *children]).select(cell.alias("cell")).to_series()
 
 
-def _list_cells(array: pa.Array[Any]) -> pl.Series:
+def list_cells(array: pa.Array[Any], values: pl.Series | None = None) -> pl.Series:
+    """Encode each list; `values` gives the `cell_digests` of its flattened values where they are known already."""
     wide = array.cast(pa.large_list(array.type.value_type))
-    cells = cell_digests(wide.flatten()).fill_null(_NULL).to_arrow()
+    cells = (cell_digests(wide.flatten()) if values is None else values).fill_null(_NULL).to_arrow()
     lengths = pc.fill_null(pc.list_value_length(wide), 0)
     offsets = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(lengths)])
     lists = pl.Series("items", pl.from_arrow(pa.LargeListArray.from_arrays(offsets, cells)))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+import polars as pl
 
 from rollmill import formats
 from rollmill.config import Source
+from rollmill.detection import detect_layout
 from rollmill.errors import FileRefusedError
 from rollmill.formats.records import Inspection
 from rollmill.keys import INGEST_VERSION, READER_VERSION, digest_of
+from rollmill.layouts import Layout, RolloutLayout
 from rollmill.plan import Ingested
 from rollmill.reading import verify_unchanged
+from rollmill.scans import STAGE as SCAN
+from rollmill.scans import ScanPlace, load_scan, scan_file, scan_key, scan_place
 from rollmill.snapshot import Snapshot, SourceFile
 from rollmill.sources.index import StatIndex
 from rollmill.sources.local import Digest, Each, resolve_local
@@ -72,7 +80,22 @@ def ingest_known(source: Source, store: FolderStore) -> Ingested:
         if manifest is None:
             raise NotIngestedError(file.path)
         inspections[file.sha256] = formats.from_json(manifest.facts["inspection"])
-    return Ingested(source, snapshot, inspections)
+    layout = detect_layout(source, snapshot, inspections)
+    options = options_in_force(source, snapshot, layout)
+    scans = {}
+    if isinstance(layout, RolloutLayout):
+        for file in snapshot.files:
+            scan = store.get(SCAN, scan_key(snapshot.name, file, layout, options))
+            if scan is None:
+                raise NotIngestedError(file.path)
+            scans[scan_place(file)] = load_scan(store, scan)
+    return Ingested(source, snapshot, inspections, layout, options, scans)
+
+
+def options_in_force(source: Source, snapshot: Snapshot, layout: Layout) -> dict[str, str]:
+    """Give the layout's options: those given, else what the card's facts stand for."""
+    of_card = layout.card_options(snapshot.facts) if isinstance(layout, RolloutLayout) else {}
+    return {**of_card, **source.options}
 
 
 def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingested, IngestWork]:
@@ -81,10 +104,32 @@ def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingeste
     with closing(StatIndex(store.stat_index)) as index, ThreadPoolExecutor(workers) as pool:
         snapshot = resolve(source, index.digest, pool.map)
         looks = _all_looks([pool.submit(_look, file, store, index) for file in snapshot.files])
-    inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}
-    read = sum(size for _, size in looks)
+        inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}
+        layout = detect_layout(source, snapshot, inspections)
+        options = options_in_force(source, snapshot, layout)
+        scans: dict[ScanPlace, pl.DataFrame] = {}
+        read = sum(size for _, size in looks)
+        if isinstance(layout, RolloutLayout):
+            scan = partial(_scan, snapshot.name, layout, options, inspections, store, index)
+            for file, (frame, size) in zip(snapshot.files, pool.map(scan, snapshot.files), strict=True):
+                scans[scan_place(file)] = frame
+                read += size
     cached = sum(size == 0 for _, size in looks)
-    return Ingested(source, snapshot, inspections), IngestWork(len(looks), cached, index.bytes_hashed + read)
+    work = IngestWork(len(looks), cached, index.bytes_hashed + read)
+    return Ingested(source, snapshot, inspections, layout, options, scans), work
+
+
+def _scan(
+    name: str,
+    layout: RolloutLayout,
+    options: Mapping[str, str],
+    looks: Mapping[str, Inspection],
+    store: FolderStore,
+    index: StatIndex,
+    file: SourceFile,
+) -> tuple[pl.DataFrame, int]:
+    manifest, read = scan_file(name, file, layout, options, looks[file.sha256], store, index.digest)
+    return load_scan(store, manifest), read
 
 
 def _all_looks(futures: list[Future[tuple[Inspection, int]]]) -> list[tuple[Inspection, int]]:

@@ -7,6 +7,7 @@ import json
 from typing import Any, Final
 
 INGEST_VERSION: Final = 1
+SCAN_VERSION: Final = 1
 READER_VERSION: Final = 1
 """Goes up when a format reader gives other rows, types or record numbers for the same bytes."""
 

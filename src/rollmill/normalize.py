@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from rollmill.errors import ConservationError
+from rollmill.gathering import Gathering
 from rollmill.layouts import Origin
 from rollmill.plan import UnitPlan
 from rollmill.quarantine import QuarantineWriter
@@ -42,6 +44,7 @@ class _UnitWriter:
         self._folder = folder
         self._rollouts: ShardWriter | None = None
         self._quarantine: QuarantineWriter | None = None
+        self._gathering = _gathering(plan, folder, self._write)
         self.published = 0
         self.quarantined = 0
 
@@ -77,10 +80,16 @@ class _UnitWriter:
         unit, file = self._plan.unit, batch.part.file
         origin = Origin(unit.source, unit.config, unit.split, file.sha256, file.ordinal)
         table = self._plan.layout.normalize(data, rows, origin, self._plan.options)
+        self.published += len(rows)
+        if self._gathering is not None:
+            self._gathering.add(table)
+        else:
+            self._write(table)
+
+    def _write(self, table: pa.Table) -> None:
         if self._rollouts is None:
             self._rollouts = ShardWriter(self.path(ROLLOUTS), SCHEMA, boundary="rollout_id")
         self._rollouts.write(table)
-        self.published += len(rows)
 
     def _aside(self) -> QuarantineWriter:
         if self._quarantine is None:
@@ -89,11 +98,22 @@ class _UnitWriter:
 
     def close(self) -> tuple[Payload, ...]:
         """Finish both files."""
+        if self._gathering is not None:
+            self._gathering.close()
         made = (
             self._rollouts and self._rollouts.close(ROLLOUTS),
             self._quarantine and self._quarantine.close(QUARANTINE),
         )
         return tuple(payload for payload in made if payload)
+
+
+def _gathering(plan: UnitPlan, folder: Path, emit: Callable[[pa.Table], None]) -> Gathering | None:
+    """Give what gathers whole rollouts, for layouts whose rollouts span rows."""
+    if plan.order is None:
+        return None
+    looks = plan.inspections.values()
+    size = sum(look.decoded_bytes for look in looks) / max(sum(look.rows for look in looks), 1)
+    return Gathering(plan.order, size, folder, emit)
 
 
 def normalize_unit(plan: UnitPlan, verdict: Verdict, store: FolderStore, digest: DigestOf) -> UnitWork:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 
+import polars as pl
 import pyarrow as pa
 
-from rollmill.config import Pipeline, Source, check_options
-from rollmill.errors import LayoutError, NothingToReadError
+from rollmill.config import Pipeline, Source
+from rollmill.detection import files_by_split, schema_of
 from rollmill.formats.records import Inspection
-from rollmill.identity import logical_type
 from rollmill.keys import NORMALIZE_VERSION, READER_VERSION, VALIDATE_VERSION, digest_of
-from rollmill.layouts import Layout, detect
-from rollmill.promotion import promoted_schema
+from rollmill.layouts import Layout, RolloutLayout
+from rollmill.scans import ScanPlace, cut_points, order_of, scan_place
 from rollmill.schema import SCHEMA_VERSION
 from rollmill.shards import WRITER_PROFILE
 from rollmill.snapshot import Snapshot, SourceFile
-from rollmill.units import Unit, cut_units
+from rollmill.units import Unit, cut_rollout_units, cut_units
 
 SuiteDigest = Callable[[str, pa.Schema], str]
 """Gives the digest of the suite for a layout's name and the schema of what is validated."""
@@ -25,20 +26,35 @@ SuiteDigest = Callable[[str, pa.Schema], str]
 
 @dataclass(frozen=True)
 class Ingested:
-    """A source after ingest: its snapshot, and an inspection per file digest."""
+    """A source after ingest: its snapshot, an inspection per file digest, its layout and the options in force.
+
+    `scans` holds, of layouts whose rollouts span rows, which rollouts each file has (by digest, config and split).
+    """
 
     source: Source
     snapshot: Snapshot
     inspections: Mapping[str, Inspection]
+    layout: Layout
+    options: Mapping[str, str]
+    scans: Mapping[ScanPlace, pl.DataFrame] = field(default_factory=dict)
 
     def inspection(self, file: SourceFile) -> Inspection:
         """Look up what is known of a file."""
         return self.inspections[file.sha256]
 
+    def cut_points(self, config: str, split: str) -> list[int]:
+        """Give the positions of records in a split at which a cut parts no rollout."""
+        files = files_by_split(self.snapshot)[config, split]
+        offsets = accumulate((self.inspection(file).rows for file in files), initial=0)
+        return cut_points([(at, self.scans[scan_place(file)]) for at, file in zip(offsets, files, strict=False)])
+
 
 @dataclass(frozen=True)
 class UnitPlan:
-    """A unit with all that decides its artifacts. `schema` is that of all its files, promoted."""
+    """A unit with all that decides its artifacts. `schema` is that of all its files, promoted.
+
+    `order` lists the rollouts of a unit whose rollouts span rows (`scans.order_of`).
+    """
 
     unit: Unit
     layout: Layout
@@ -47,6 +63,7 @@ class UnitPlan:
     inspections: Mapping[str, Inspection]
     validate_key: str
     normalize_key: str
+    order: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -83,49 +100,15 @@ def make_plan(pipeline: Pipeline, ingested: Iterable[Ingested], suite_digest: Su
 
 
 def _plan_source(pipeline: Pipeline, ingested: Ingested, suite_digest: SuiteDigest) -> SourcePlan:
-    snapshot = ingested.snapshot
-    if not any(ingested.inspection(file).rows for file in snapshot.files):
-        raise NothingToReadError(
-            f"Source {snapshot.name} ({snapshot.uri}) holds no record in its {len(snapshot.files)} data file(s). "
-            "Check that the export was complete."
-        )
-    schemas = {place: _schema_of(files, ingested) for place, files in _files_by_split(snapshot).items()}
-    layout = _layout_of(schemas, ingested)
-    check_options(layout.name, ingested.source.options)
-    units = cut_units(snapshot, ingested.inspection, unit_bytes=pipeline.unit_bytes)
-    planned = tuple(_plan_unit(unit, layout, ingested, suite_digest) for unit in units)
+    snapshot, layout = ingested.snapshot, ingested.layout
+    places = files_by_split(snapshot)
+    schemas = {place: schema_of(files, ingested.inspections) for place, files in places.items()}
+    if isinstance(layout, RolloutLayout):
+        units = cut_rollout_units(snapshot, ingested.inspection, ingested.cut_points, unit_bytes=pipeline.unit_bytes)
+    else:
+        units = cut_units(snapshot, ingested.inspection, unit_bytes=pipeline.unit_bytes)
+    planned = tuple(_plan_unit(unit, ingested, suite_digest) for unit in units)
     return SourcePlan(ingested, layout, schemas, planned)
-
-
-def _files_by_split(snapshot: Snapshot) -> dict[tuple[str, str], list[SourceFile]]:
-    places: dict[tuple[str, str], list[SourceFile]] = {}
-    for file in snapshot.files:
-        places.setdefault((file.config, file.split), []).append(file)
-    return places
-
-
-def _schema_of(files: Iterable[SourceFile], ingested: Ingested) -> pa.Schema:
-    """Promote over files; those without records and columns (an empty text file) have no say."""
-    looks = [(file.path, ingested.inspection(file)) for file in files]
-    return promoted_schema((path, look.schema) for path, look in looks if look.rows or len(look.schema))
-
-
-def _layout_of(schemas: Mapping[tuple[str, str], pa.Schema], ingested: Ingested) -> Layout:
-    """Detect the layout in each split; they must agree."""
-    name, wanted = ingested.snapshot.name, ingested.source.layout
-    found = {
-        f"{config}/{split}": detect({f.name: logical_type(f) for f in schema}, f"{name}, split {split}", wanted=wanted)
-        for (config, split), schema in schemas.items()
-        if len(schema)
-    }
-    if not found:
-        raise LayoutError(
-            f"Source {name} ({ingested.snapshot.uri}) has no column in any file: no record could be read."
-        )
-    if len({layout.name for layout in found.values()}) > 1:
-        seen = ", ".join(f"{split} is {layout.name}" for split, layout in found.items())
-        raise LayoutError(f"The splits of source {name} have different layouts: {seen}. Give them to separate sources.")
-    return next(iter(found.values()))
 
 
 def judged_schema(layout: Layout, schema: pa.Schema) -> pa.Schema:
@@ -134,14 +117,15 @@ def judged_schema(layout: Layout, schema: pa.Schema) -> pa.Schema:
     return pa.schema([*schema, *lacking])
 
 
-def _plan_unit(unit: Unit, layout: Layout, ingested: Ingested, suite_digest: SuiteDigest) -> UnitPlan:
-    schema = _schema_of((part.file for part in unit.parts), ingested)
+def _plan_unit(unit: Unit, ingested: Ingested, suite_digest: SuiteDigest) -> UnitPlan:
+    layout = ingested.layout
+    schema = schema_of((part.file for part in unit.parts), ingested.inspections)
     place = {
         "data_source": unit.source,
         "config": unit.config,
         "split": unit.split,
         "layout": layout.tag,
-        "options": dict(ingested.source.options),
+        "options": dict(ingested.options),
         "reader": READER_VERSION,
         "inputs": [part.key() for part in unit.parts],
     }
@@ -158,4 +142,16 @@ def _plan_unit(unit: Unit, layout: Layout, ingested: Ingested, suite_digest: Sui
         }
     )
     inspections = {part.file.sha256: ingested.inspection(part.file) for part in unit.parts}
-    return UnitPlan(unit, layout, ingested.source.options, schema, inspections, validate_key, normalize_key)
+    order = _order(unit, ingested) if isinstance(layout, RolloutLayout) else None
+    return UnitPlan(unit, layout, ingested.options, schema, inspections, validate_key, normalize_key, order)
+
+
+def _order(unit: Unit, ingested: Ingested) -> pl.DataFrame:
+    """List the rollouts of a unit. Those of a file that begin within a part are the unit's, as no cut parts one."""
+    scans, at = [], 0
+    for part in unit.parts:
+        scan = ingested.scans[scan_place(part.file)]
+        mine = scan.filter(scan["first"].is_between(part.first_row, part.first_row + part.rows - 1))
+        scans.append((at - part.first_row, mine))
+        at += part.rows
+    return order_of(scans)

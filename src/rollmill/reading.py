@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from rollmill import formats
 from rollmill.errors import FileRefusedError
 from rollmill.formats.records import Inspection, Records
@@ -46,7 +48,8 @@ class UnitReader:
         look = self._inspections[file.sha256]
         reader = formats.read(file.local, file.path, look, part.start, part.stop, batch_bytes=BATCH_BYTES)
         seen = 0
-        for records in reader:
+        for whole in reader:
+            records = _within(whole, part) if part.cut else whole
             seen += len(records.rows) + len(records.rejects)
             yield PartRecords(index, part, records)
         self.bytes_read += reader.bytes_read
@@ -57,6 +60,14 @@ class UnitReader:
                 "Run again when nothing writes to the source.",
                 file=file.path,
             )
+
+
+def _within(records: Records, part: Part) -> Records:
+    """Leave out records of other parts."""
+    last = part.first_row + part.rows - 1
+    mine = pc.and_(pc.greater_equal(records.rows, part.first_row), pc.less_equal(records.rows, last))
+    rejects = tuple(r for r in records.rejects if part.first_row <= r.row <= last)
+    return Records(records.rows.filter(mine), records.data.filter(mine), rejects)
 
 
 def verify_unchanged(file: SourceFile, digest: DigestOf) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,14 @@ import pyarrow.parquet as pq
 
 from rollmill.errors import AccessError, ConfigError, StoreError
 from rollmill.identity import source_row_hash
-from rollmill.layouts import Layout, layout_named
+from rollmill.layouts import Layout, RolloutLayout, layout_named
+from rollmill.layouts.rollouts import expand
 from rollmill.promotion import conform, promoted_schema
 from rollmill.publish import FolderDestination, SourceEntry, VersionManifest
 from rollmill.store import FolderStore
+
+_MOST_ROWS: Final = 1 << 40
+"""More records than a file has."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,37 @@ class _SplitRestorer:
     def tables(self, parquet: Sequence[Path]) -> Iterator[pa.Table]:
         """Give the split's rows in order, in the schema of all that is restored."""
         for path in parquet:
-            for rows in _row_groups(path):
+            for rows in self._in_source_order(path):
                 for segment in _segments(rows):
                     yield from self._advance(segment)
                     yield self._restored(segment)
         while self._at < len(self._files):
             yield from self._finish_file()
+
+    def _in_source_order(self, path: Path) -> Iterator[pa.Table]:
+        """Give the rows of a data file in source order, contexts in full.
+
+        Rollouts whose rows lie apart in the source stand together in the file: then it is sorted as a whole.
+        """
+        if not isinstance(self._layout, RolloutLayout):
+            yield from _row_groups(path)
+            return
+        ends = [np.sort(self._places(keys))[[0, -1]] for keys in _row_groups(path, ["source_digest", "source_row"])]
+        if all(last < first for (_, last), (first, _) in pairwise(ends)):
+            yield from (self._sorted(expand(rows)) for rows in _row_groups(path))
+        else:
+            yield self._sorted(pa.concat_tables(expand(rows) for rows in _row_groups(path)))
+
+    def _places(self, rows: pa.Table) -> np.ndarray[Any, Any]:
+        """Number rows in source order: by file, then by row."""
+        files = {file.digest: i for i, file in reversed(list(enumerate(self._files)))}
+        digests = pl.Series(pl.from_arrow(rows.column("source_digest")))
+        of_file = digests.replace_strict(files, default=len(files), return_dtype=pl.Int64).to_numpy()
+        return np.asarray(of_file * _MOST_ROWS + rows.column("source_row").to_numpy(), dtype=np.int64)
+
+    def _sorted(self, rows: pa.Table) -> pa.Table:
+        places = self._places(rows)
+        return rows if (np.diff(places) > 0).all() else rows.take(pa.array(np.argsort(places, kind="stable")))
 
     def _advance(self, segment: pa.Table) -> Iterator[pa.Table]:
         """Move on to the file that the segment's rows come from."""
@@ -219,11 +248,11 @@ def _held(store: FolderStore, digest: str, file: _File, after: int, until: int |
     return pq.read_table(path, filters=mine)
 
 
-def _row_groups(path: Path) -> Iterator[pa.Table]:
+def _row_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
     try:
         with pq.ParquetFile(path) as file:
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group)
+                yield file.read_row_group(group, columns=columns)
     except FileNotFoundError as error:
         raise AccessError(f"The data file {path} is missing from the dataset.", file=str(path)) from error
     except pa.ArrowException as error:

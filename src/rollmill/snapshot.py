@@ -39,7 +39,8 @@ class Snapshot:
 
     `name` is the source's slug (data_source). `revision` pins the content: for local sources it is the digest over
     paths and file digests. `files` stand in natural order within each split, splits in natural order within each
-    config. `card` is the YAML front matter of the source's README.md (empty without one).
+    config. `card` is the YAML front matter of the source's README.md (empty without one), `facts` what its lines of the
+    form "- **key**: `value`" say.
     """
 
     name: str
@@ -47,5 +48,6 @@ class Snapshot:
     revision: str
     files: tuple[SourceFile, ...]
     card: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()

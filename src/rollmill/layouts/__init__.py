@@ -7,20 +7,21 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from rollmill.errors import ConfigError, LayoutError
-from rollmill.layouts.base import Fit, Layout, Origin
+from rollmill.layouts.act_prm import ActPrm
+from rollmill.layouts.base import Fit, Layout, Origin, RolloutLayout
 from rollmill.layouts.ppo_critic import PpoCritic
 from rollmill.layouts.prompt_response import PromptResponse
 
 ENTRY_POINTS = "rollmill.layouts"
 _LONGEST_TYPE = 30
 
-__all__ = ["ENTRY_POINTS", "Fit", "Layout", "Origin", "detect", "known_layouts", "layout_named"]
+__all__ = ["ENTRY_POINTS", "Fit", "Layout", "Origin", "RolloutLayout", "detect", "known_layouts", "layout_named"]
 
 
 @cache
 def known_layouts() -> Mapping[str, Layout]:
     """Give all layouts by name, those of installed packages included."""
-    found: list[Layout] = [PromptResponse(), PpoCritic()]
+    found: list[Layout] = [PromptResponse(), PpoCritic(), ActPrm()]
     found += [point.load()() for point in entry_points(group=ENTRY_POINTS)]
     return {layout.name: layout for layout in found}
 

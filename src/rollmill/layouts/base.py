@@ -59,7 +59,7 @@ class Layout(ABC):
     """Required columns and the kind each must be of (see `is_kind`)."""
 
     options: ClassVar[Mapping[str, frozenset[str]]] = {}
-    """Options it takes, with the values allowed."""
+    """Options it takes, with the values allowed; any text where none are listed."""
 
     @property
     def tag(self) -> str:
@@ -89,6 +89,30 @@ class Layout(ABC):
     @abstractmethod
     def restore(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
         """Give the source rows of unified rows back: the columns and types of `schema`, values bit for bit."""
+
+
+class RolloutLayout(Layout):
+    """A layout whose rollouts span rows.
+
+    Its `normalize` is row-local all the same: contexts in full, and placeholders for what only whole rollouts tell.
+    `layouts.rollouts.finish` makes them whole, `expand` undoes that before `restore`.
+    """
+
+    grain = "rollout"
+    key_columns: ClassVar[tuple[str, ...]]
+    """What `rollout_ids` reads; a file may lack some."""
+
+    @abstractmethod
+    def rollout_ids(self, batch: pa.RecordBatch, origin: Origin, options: Mapping[str, str]) -> pl.Series:
+        """Give each row's rollout_id, the same as `normalize` does, from `key_columns` alone."""
+
+    @abstractmethod
+    def sequence(self, batch: pa.RecordBatch, options: Mapping[str, str]) -> pl.DataFrame:
+        """Give of each row what its place is judged by: rollout, step, candidate, end; null for what is not known."""
+
+    def card_options(self, facts: Mapping[str, str]) -> Mapping[str, str]:
+        """Give the options that a card's facts (`- **key**: value` lines) stand for; none unless overridden."""
+        return {}
 
 
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")

@@ -9,30 +9,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rollmill.identity import cell_digests
+from rollmill.layouts.distinct import Distinct
 from rollmill.layouts.extras import decode_extras, encode_extras
 
 _KEY = "tools"
 
 
-def to_tools(field: pa.Field, values: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any] | None]:
+def to_tools(field: pa.Field, values: pa.Array[Any], found: Distinct) -> tuple[pa.Array[Any], pa.Array[Any] | None]:
     """Give canonical JSON arrays, null where a value is none, and the originals they do not bring back (else None)."""
-    places, firsts = _distinct(values)
-    distinct = values.take(pa.array(firsts, pa.int64()))
+    once, places = found.values(values), pa.array(found.places)
     if _is_text(field):
-        texts = [None if text is None else _canonical_text(text) for text in distinct.to_pylist()]
-        lost = [text != canonical for text, canonical in zip(distinct.to_pylist(), texts, strict=True)]
+        texts = [None if text is None else _canonical_text(text) for text in once.to_pylist()]
+        lost = [text != canonical for text, canonical in zip(once.to_pylist(), texts, strict=True)]
     elif _is_list(field.type):
-        texts = [
-            _canonical(json.loads(text).get(_KEY)) for text in encode_extras({_KEY: (field, distinct)}, len(firsts))
-        ]
-        lost = [False] * len(firsts)
+        texts = [_canonical(json.loads(text).get(_KEY)) for text in encode_extras({_KEY: (field, once)}, len(once))]
+        lost = [False] * len(once)
     else:
-        texts, lost = [None] * len(firsts), [True] * len(firsts)
+        texts, lost = [None] * len(once), [True] * len(once)
     tools = pa.array(texts, pa.string()).take(places)
     kept = pc.if_else(pa.array(lost, pa.bool_()).take(places), values, pa.scalar(None, values.type))
     return tools, kept if any(lost) else None
@@ -47,14 +43,6 @@ def from_tools(tools: pa.Array[Any], originals: pa.Array[Any], field: pa.Field) 
     encoded = pc.dictionary_encode(tools)
     texts = pa.array([f'{{"{_KEY}":{text}}}' for text in encoded.dictionary.to_pylist()], pa.string())
     return decode_extras(texts, {_KEY: field})[_KEY].take(encoded.indices)
-
-
-def _distinct(values: pa.Array[Any]) -> tuple[pa.Array[Any], list[int]]:
-    """Give for each value the place of its like among the distinct ones, and where each of those stands first."""
-    digests = cell_digests(values).fill_null("n").to_arrow().cast(pa.string())
-    encoded = pc.dictionary_encode(digests)
-    _, firsts = np.unique(encoded.indices.to_numpy(), return_index=True)
-    return encoded.indices, firsts.tolist()
 
 
 def _is_text(field: pa.Field) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
 _MARK = "---"
+_FACT = re.compile(r"^- \*\*(\w+)\*\*: `([^`\n]*)`\s*$", re.MULTILINE)
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -33,6 +35,11 @@ def front_matter(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("the YAML block at its head is no mapping")  # noqa: TRY004 - callers catch one class
     return value
+
+
+def listed_facts(text: str) -> dict[str, str]:
+    """Give what lines of the form "- **key**: `value`" say; the first of a key counts."""
+    return dict(reversed(_FACT.findall(text)))
 
 
 def declared_splits(card: dict[str, Any], config: str) -> dict[str, dict[str, int]]:

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from rollmill.errors import NothingToReadError, SourceMissingError
 from rollmill.formats import FORMATS_READ, split_ending
 from rollmill.snapshot import Snapshot, SourceFile
-from rollmill.sources.card import front_matter
+from rollmill.sources.card import front_matter, listed_facts
 from rollmill.sources.listing import CARD, Listing, list_folder
 from rollmill.sources.selection import revision_of, select
 from rollmill.sources.splits import Placed, place
@@ -41,7 +41,7 @@ def resolve_local(
     """
     path = local_path(uri)
     listing = _list(path, uri)
-    card, warnings = _card(listing)
+    card, facts, warnings = _card(listing)
     placement = place(listing.data, card)
     placed = select(placement, uri, config=config, splits=splits, skipped=listing.skipped)
     files = _with_digests(placed, listing, digest, each)
@@ -51,6 +51,7 @@ def resolve_local(
         revision=revision_of(files),
         files=files,
         card=card,
+        facts=facts,
         skipped=tuple(listing.skipped + placement.skipped),
         warnings=tuple(warnings + placement.warnings),
     )
@@ -80,16 +81,19 @@ def _list(path: Path, uri: str) -> Listing:
     return Listing(path.parent, [path.name], {path.name: found.st_size})
 
 
-def _card(listing: Listing) -> tuple[dict[str, Any], list[str]]:
+def _card(listing: Listing) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Give the card's front matter, the facts it lists, and warnings."""
     if not listing.has_card:
-        return {}, []
+        return {}, {}, []
+    text = ""
     try:
-        return front_matter((listing.root / CARD).read_text("utf-8", errors="replace")), []
+        text = (listing.root / CARD).read_text("utf-8", errors="replace")
+        return front_matter(text), listed_facts(text), []
     except OSError as error:
         why = f"can't be read ({error.strerror})"
     except ValueError as error:
         why = f"is broken: {error}"
-    return {}, [f"{CARD} {why}; naming conventions are used."]
+    return {}, listed_facts(text), [f"{CARD} {why}; naming conventions are used."]
 
 
 def _with_digests(placed: Sequence[Placed], listing: Listing, digest: Digest, each: Each) -> tuple[SourceFile, ...]:
