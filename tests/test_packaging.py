@@ -97,7 +97,8 @@ def test_the_wheel_works_from_an_empty_folder(tmp_path: Path) -> None:
         f"import sys; sys.path = [p for p in sys.path if 'editable' not in p]; sys.path.insert(0, {str(site)!r});"
         "sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)];"
         f"import rollmill; assert rollmill.__file__.startswith({str(site)!r}), rollmill.__file__;"
-        "from rollmill.cli import main; sys.argv = ['rollmill', 'demo', 'here', '--scale', 'act_prm=0.001,prompt_response=0.001']; main()"
+        "from rollmill.cli import main;"
+        "sys.argv = ['rollmill', 'demo', 'here', '--scale', 'act_prm=0.001,prompt_response=0.001']; main()"
     )
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(site)}
     done = subprocess.run([sys.executable, "-c", code], cwd=empty, env=env, capture_output=True, text=True, check=False)
