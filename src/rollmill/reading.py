@@ -17,7 +17,7 @@ from rollmill.units import Part, Unit
 DigestOf = Callable[[Path], str]
 """Gives a file's sha256 at the price of a stat, if it did not change (see sources.index)."""
 
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from rollmill.store import HashingSink, Payload
 WRITER_PROFILE: Final = 1
 """Goes up when a change here changes bytes."""
 
-ROW_GROUP_BYTES: Final = 64 << 20
+ROW_GROUP_BYTES: Final = 32 << 20
 ROW_GROUP_ROWS: Final = 65_536
 _ROW_OVERHEAD: Final = 512
 _ITEM_OVERHEAD: Final = 8
@@ -58,20 +58,31 @@ class ShardWriter:
         self._sizes.append(sizes)
         self._waiting_bytes += int(sizes.sum())
         self.rows += table.num_rows
-        if self._waiting_bytes > 2 * ROW_GROUP_BYTES or sum(map(len, self._sizes)) > 2 * ROW_GROUP_ROWS:
+        if self._waiting_bytes > ROW_GROUP_BYTES or sum(map(len, self._sizes)) > ROW_GROUP_ROWS:
             self._flush(final=False)
 
     def _flush(self, *, final: bool) -> None:
-        table = pa.concat_tables(self._pending)
+        table = self._combined()
         sizes = np.concatenate(self._sizes)
         cuts = row_group_cuts(sizes, self._boundaries(table))
         ends = [*cuts, len(sizes)] if final else cuts
         start = 0
         for end in ends:
-            self._writer.write_table(table.slice(start, end - start).combine_chunks(), row_group_size=end - start)
+            self._writer.write_table(table.slice(start, end - start), row_group_size=end - start)
             start = end
         self._pending, self._sizes = [table.slice(start)], [sizes[start:]]
         self._waiting_bytes = int(sizes[start:].sum())
+
+    def _combined(self) -> pa.Table:
+        """Give what waits as one chunk, as bytes depend on chunks; column by column, freeing what is done."""
+        waiting = [
+            [chunk for table in self._pending for chunk in table.column(name).chunks] for name in self._schema.names
+        ]
+        self._pending = []
+        columns = []
+        while waiting:
+            columns.append(pa.concat_arrays(waiting.pop(0)))
+        return pa.Table.from_arrays(columns, schema=self._schema)
 
     def _boundaries(self, table: pa.Table) -> np.ndarray[Any, Any]:
         """Mark the rows at which a row group may start."""
@@ -88,6 +99,7 @@ class ShardWriter:
             self._flush(final=True)
         self._writer.close()
         self._sink.close()
+        pa.default_memory_pool().release_unused()
         return Payload(name, self._sink.sha256, self._sink.bytes, self.rows)
 
 

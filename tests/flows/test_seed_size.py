@@ -49,7 +49,7 @@ def _check_row_groups(dest: Path) -> None:
     for path in (dest / "data").rglob("*.parquet"):
         groups = pq.ParquetFile(path).metadata
         sizes = [groups.row_group(i).total_byte_size for i in range(groups.num_row_groups)]
-        assert max(sizes) <= 66 << 20
+        assert max(sizes) <= 34 << 20
         assert groups.num_row_groups > 1
 
 
