@@ -216,7 +216,7 @@ def _splits(manifest: VersionManifest) -> str:
     return (
         "## Splits\n\nEach source is a config with its own splits. `default` merges all of them into train, validation"
         f" and test by rule `{escape(manifest.merge_rule)}`; a split whose name says neither goes to train. Splits"
-        f" without a published row can't be loaded.\n\n<details><summary>{len(rows):,} splits</summary>\n\n"
+        f" without a published row can't be loaded.\n\n<details><summary>Splits: {len(rows):,}</summary>\n\n"
         f"{_table(head, rows)}\n</details>\n"
     )
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Self
 
 from rollmill.errors import FileRefusedError
-from rollmill.snapshot import SourceFile
 
 _MARGIN_NS = 20_000_000
 """More than one tick of the kernel's clock (10 ms at 100 Hz): writes within one tick have the same mtime."""
@@ -42,14 +41,6 @@ class Fingerprint:
         """Look at a file, links followed; raises OSError."""
         found = path.stat()
         return cls(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def verify_unchanged(file: SourceFile, before: Fingerprint) -> None:
-    """Raise FileRefusedError ("changed while reading") if a file is no longer as it was before it was read."""
-    with suppress(OSError):
-        if Fingerprint.of(file.local) == before:
-            return
-    raise _changed(file.path)
 
 
 class StatIndex:
