@@ -15,7 +15,7 @@ import pytest
 
 from rollmill.generator import PPO_CRITIC_SPLITS, write_act_prm, write_ppo_critic, write_prompt_response
 
-pytestmark = [pytest.mark.flow, pytest.mark.slow]
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 PIPELINE = """
 name: all-seeds

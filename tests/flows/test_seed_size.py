@@ -14,7 +14,7 @@ import pytest
 
 from rollmill.generator import PROMPT_RESPONSE_BYTES, PROMPT_RESPONSE_ROWS, write_prompt_response
 
-pytestmark = [pytest.mark.flow, pytest.mark.slow]
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 def run(*arguments: object) -> str:
