@@ -1,6 +1,7 @@
-"""Scans: which rollouts a file holds and where, read from its key columns alone.
+"""Scans: which rollouts a file holds and where, by its key columns.
 
-Layouts whose rollouts span rows need them: a unit holds whole rollouts, so files that share one are read together.
+Layouts whose rollouts span rows need them: a unit holds whole rollouts. Readers have no projection yet, so a scan
+decodes all columns.
 """
 
 from __future__ import annotations

@@ -58,8 +58,6 @@ class ActPrm(RolloutLayout):
         **dict.fromkeys(FACTS, frozenset[str]()),
     }
     key_columns = (*SAMPLE_KEY, GENERATION)
-    sequence_columns = (*key_columns, "timestep", "done")
-    """What `sequence` reads."""
 
     def fit(self, types: Mapping[str, str]) -> Fit:
         """Compare a source's columns with what the layout needs; others it knows must be of their kind too."""
