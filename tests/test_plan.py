@@ -118,7 +118,7 @@ def suite(layout: str, schema: pa.Schema) -> str:
 
 
 PINNED_VALIDATE = "5327727f78e2d3c5de5b194e83d6961f2cda729c60ba346700e35d8e362132e9"
-PINNED_NORMALIZE = "6107c34aa0295910bc64b78c53916646362d660e0cb8708a16c5c0e745338279"
+PINNED_NORMALIZE = "3f9574a0b40217b94fea410ca7b331f7ec9cc8241abc964b9f42a0d708f4b884"
 
 
 def test_a_new_split_leaves_the_units_of_others_alone(mill: Mill, source: Path) -> None:

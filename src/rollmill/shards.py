@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from rollmill.store import HashingSink, Payload
 
-WRITER_PROFILE: Final = 1
+WRITER_PROFILE: Final = 2
 """Goes up when a change here changes bytes."""
 
-ROW_GROUP_BYTES: Final = 32 << 20
+ROW_GROUP_BYTES: Final = 16 << 20
 ROW_GROUP_ROWS: Final = 65_536
 _ROW_OVERHEAD: Final = 512
 _ITEM_OVERHEAD: Final = 8
