@@ -14,9 +14,11 @@ from great_expectations.execution_engine.execution_engine import ExecutionEngine
 from great_expectations.expectations.row_conditions import Condition
 from great_expectations.validator.metric_configuration import MetricConfiguration, MetricConfigurationID
 
-from rollmill.expectations.engine.compiler import Answers, Plan
-from rollmill.expectations.engine.narrow import Narrow, Projection
-from rollmill.expectations.engine.row_conditions import selected
+from rollmill.expectations.engine.metrics.compiler import Answers, Plan
+from rollmill.expectations.engine.metrics.narrow import Narrow
+from rollmill.expectations.engine.metrics.projection import Projection
+from rollmill.expectations.engine.metrics.row_conditions import selected
+from rollmill.expectations.engine.streams import Prunable
 from rollmill.expectations.stream import FrameStream
 
 
@@ -36,7 +38,7 @@ class StreamData(BatchData):
         plan = Plan(metrics, self.stream.schema, nan_is_null=nan_is_null)
         narrow = Narrow(0, pl.DataFrame())
         if plan.projection.rows_needed:
-            narrow = plan.projection.sweep(self.stream)
+            narrow = plan.projection.sweep(_pruned(self.stream, plan.projection.columns))
             self.rows = narrow.rows
             self.passes += 1
             self.narrow_bytes = int(narrow.frame.estimated_size())
@@ -44,6 +46,10 @@ class StreamData(BatchData):
         self.answers.values.update(found.values)
         self.answers.errors.update(found.errors)
         self.answers.masks.update(found.masks)
+
+
+def _pruned(stream: FrameStream, columns: list[str]) -> FrameStream:
+    return stream.only(columns) if isinstance(stream, Prunable) else stream
 
 
 class PolarsExecutionEngine(ExecutionEngine[pl.Expr]):

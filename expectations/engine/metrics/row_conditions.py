@@ -16,8 +16,9 @@ from great_expectations.expectations.row_conditions import (
     deserialize_row_condition,
 )
 
-from rollmill.expectations.engine.conditions import comparable, missing
-from rollmill.expectations.engine.narrow import Projection, UnservedError
+from rollmill.expectations.engine.metrics.narrow import UnservedError
+from rollmill.expectations.engine.metrics.projection import Projection
+from rollmill.expectations.engine.metrics.values import among, comparable, constant, missing
 
 _COMPARE: Final[dict[Operator, Callable[[pl.Expr, Any], pl.Expr]]] = {
     Operator.EQUAL: lambda x, value: x == value,
@@ -26,8 +27,6 @@ _COMPARE: Final[dict[Operator, Callable[[pl.Expr, Any], pl.Expr]]] = {
     Operator.LESS_THAN_OR_EQUAL: lambda x, value: x <= value,
     Operator.GREATER_THAN: lambda x, value: x > value,
     Operator.GREATER_THAN_OR_EQUAL: lambda x, value: x >= value,
-    Operator.IN: lambda x, value: x.is_in(list(value)),
-    Operator.NOT_IN: lambda x, value: ~x.is_in(list(value)).fill_null(value=False),
 }
 
 
@@ -49,5 +48,15 @@ def selected(condition: object, projection: Projection, *, nan_is_null: bool) ->
         case ComparisonCondition():
             name = condition.column.name
             values = comparable(name, projection.require(name), nan_is_null=nan_is_null)
-            return _COMPARE[condition.operator](values, condition.parameter).fill_null(value=False)
+            return _compared(values, condition, projection.require(name)).fill_null(value=False)
     raise UnservedError(f"A row_condition of the form {type(condition).__name__} is not served.")
+
+
+def _compared(values: pl.Expr, condition: ComparisonCondition, kind: pl.DataType) -> pl.Expr:
+    match condition.operator:
+        case Operator.IN:
+            return among(values, condition.parameter, kind)
+        case Operator.NOT_IN:
+            return ~among(values, condition.parameter, kind).fill_null(value=False)
+        case operator:
+            return _COMPARE[operator](values, constant(condition.parameter, kind))

@@ -10,13 +10,14 @@ from great_expectations.expectations.registry import get_metric_kwargs
 from great_expectations.validator.metric_configuration import MetricConfiguration
 from great_expectations.validator.validator import ValidationDependencies
 
-from rollmill.expectations.engine.conditions import FINITE
+from rollmill.expectations.engine.metrics.conditions import FINITE
+from rollmill.expectations.engine.own.sentences import Sentence
 
 _MISSING = "column_values.nonnull.unexpected_count"
 _LOOKED_AT = f"{FINITE}.filtered_row_count"
 
 
-class ExpectColumnValuesToBeFinite(ColumnMapExpectation):
+class ExpectColumnValuesToBeFinite(Sentence, ColumnMapExpectation):
     """Expect the numbers of a column to be neither NaN nor infinite; nulls are passed over.
 
     In a text column, texts (quoted or not) that stand for NaN or an infinite number fail; others pass.
@@ -24,6 +25,7 @@ class ExpectColumnValuesToBeFinite(ColumnMapExpectation):
 
     map_metric: ClassVar[str] = FINITE
     library_metadata: ClassVar[dict[str, Any]] = {"maturity": "production", "tags": ["rollmill"], "contributors": []}
+    sentence: ClassVar[str] = "Numbers in $column must be neither NaN nor infinite"
 
     def get_validation_dependencies(
         self,
