@@ -14,7 +14,7 @@ from hypothesis import given
 from rollmill.config import Source
 from rollmill.generator import write_act_prm
 from rollmill.ingest import NotIngestedError, ingest, ingest_known
-from rollmill.scans import cut_points, order_of
+from rollmill.scans import ColumnValues, cut_points, order_of
 from rollmill.store import FolderStore
 from rollmill.units import cut_rollout_units
 
@@ -104,3 +104,18 @@ def test_a_file_appended_leaves_the_units_before_it_alone(tmp_path: Path) -> Non
     at = table.schema.get_field_index("unique_data_sample_id")
     pq.write_table(table.set_column(at, "unique_data_sample_id", other), last.with_name("train-99999-of-00002.parquet"))
     assert keys()[: len(before) - 1] == before[:-1]
+
+
+def test_the_values_of_few_valued_columns_are_kept_over_files(source: Source, tmp_path: Path) -> None:
+    store = FolderStore(tmp_path / "store")
+    found, _ = ingest(source, store, workers=2)
+    assert found.values == {"batch_id": {"40"}, "generation_id": {"0"}, "split": {"train_all"}}
+    assert ingest_known(source, store).values == found.values
+
+
+def test_values_are_text_whatever_their_type_and_too_many_are_not_listed() -> None:
+    values = ColumnValues(("batch", "id", "gone"))
+    values.add(pa.record_batch({"batch": pa.array([40, None]), "id": pa.array([0, 1])}))
+    values.add(pa.record_batch({"batch": pa.array([40.0, 41.0]), "id": pa.array([0, 1])}))
+    values.add(pa.record_batch({"batch": pa.array(["x"] * 1001), "id": pa.array(range(1001))}))
+    assert values.facts() == {"batch": ["40", "41", "x"], "gone": []}

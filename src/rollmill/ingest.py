@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import polars as pl
-
 from rollmill import formats
 from rollmill.config import Source
 from rollmill.detection import detect_layout
@@ -21,7 +19,7 @@ from rollmill.layouts import Layout, RolloutLayout
 from rollmill.plan import Ingested
 from rollmill.reading import verify_unchanged
 from rollmill.scans import STAGE as SCAN
-from rollmill.scans import ScanPlace, load_scan, scan_file, scan_key, scan_place
+from rollmill.scans import ScanPlace, load_scan, scan_file, scan_key, scan_place, values_of
 from rollmill.snapshot import Snapshot, SourceFile
 from rollmill.sources.index import StatIndex
 from rollmill.sources.local import Digest, Each, resolve_local
@@ -82,14 +80,14 @@ def ingest_known(source: Source, store: FolderStore) -> Ingested:
         inspections[file.sha256] = formats.from_json(manifest.facts["inspection"])
     layout = detect_layout(source, snapshot, inspections)
     options = options_in_force(source, snapshot, layout)
-    scans = {}
+    scans: dict[ScanPlace, Manifest] = {}
     if isinstance(layout, RolloutLayout):
         for file in snapshot.files:
             scan = store.get(SCAN, scan_key(snapshot.name, file, layout, options))
             if scan is None:
                 raise NotIngestedError(file.path)
-            scans[scan_place(file)] = load_scan(store, scan)
-    return Ingested(source, snapshot, inspections, layout, options, scans)
+            scans[scan_place(file)] = scan
+    return _ingested(source, snapshot, inspections, layout, options, scans, store)
 
 
 def options_in_force(source: Source, snapshot: Snapshot, layout: Layout) -> dict[str, str]:
@@ -107,16 +105,29 @@ def ingest(source: Source, store: FolderStore, *, workers: int) -> tuple[Ingeste
         inspections = {file.sha256: look for file, (look, _) in zip(snapshot.files, looks, strict=True)}
         layout = detect_layout(source, snapshot, inspections)
         options = options_in_force(source, snapshot, layout)
-        scans: dict[ScanPlace, pl.DataFrame] = {}
+        scans: dict[ScanPlace, Manifest] = {}
         read = sum(size for _, size in looks)
         if isinstance(layout, RolloutLayout):
             scan = partial(_scan, snapshot.name, layout, options, inspections, store, index)
-            for file, (frame, size) in zip(snapshot.files, pool.map(scan, snapshot.files), strict=True):
-                scans[scan_place(file)] = frame
+            for file, (manifest, size) in zip(snapshot.files, pool.map(scan, snapshot.files), strict=True):
+                scans[scan_place(file)] = manifest
                 read += size
     cached = sum(size == 0 for _, size in looks)
     work = IngestWork(len(looks), cached, index.bytes_hashed + read)
-    return Ingested(source, snapshot, inspections, layout, options, scans), work
+    return _ingested(source, snapshot, inspections, layout, options, scans, store), work
+
+
+def _ingested(
+    source: Source,
+    snapshot: Snapshot,
+    inspections: Mapping[str, Inspection],
+    layout: Layout,
+    options: Mapping[str, str],
+    scans: Mapping[ScanPlace, Manifest],
+    store: FolderStore,
+) -> Ingested:
+    loaded = {at: load_scan(store, manifest) for at, manifest in scans.items()}
+    return Ingested(source, snapshot, inspections, layout, options, loaded, values_of(list(scans.values())))
 
 
 def _scan(
@@ -127,9 +138,8 @@ def _scan(
     store: FolderStore,
     index: StatIndex,
     file: SourceFile,
-) -> tuple[pl.DataFrame, int]:
-    manifest, read = scan_file(name, file, layout, options, looks[file.sha256], store, index.digest)
-    return load_scan(store, manifest), read
+) -> tuple[Manifest, int]:
+    return scan_file(name, file, layout, options, looks[file.sha256], store, index.digest)
 
 
 def _all_looks(futures: list[Future[tuple[Inspection, int]]]) -> list[tuple[Inspection, int]]:

@@ -7,6 +7,7 @@ decodes all columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import polars as pl
 import pyarrow as pa
@@ -16,6 +17,7 @@ from rollmill import formats
 from rollmill.formats.records import Inspection
 from rollmill.keys import READER_VERSION, SCAN_VERSION, digest_of
 from rollmill.layouts import Origin, RolloutLayout
+from rollmill.layouts.numbers import to_text
 from rollmill.reading import DigestOf, verify_unchanged
 from rollmill.shards import ShardWriter
 from rollmill.snapshot import SourceFile
@@ -31,6 +33,37 @@ _SCHEMA = pa.schema(
         pa.field("rows", pa.int64(), nullable=False),
     ]
 )
+
+
+_MOST_VALUES: Final = 1000
+
+Values = Mapping[str, frozenset[str]]
+"""The values of columns, as text; of columns with at most `_MOST_VALUES` of them."""
+
+
+class ColumnValues:
+    """Gathers the values of columns, as text (see `to_text`); none of a column that has too many to list."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._values: dict[str, set[str]] = {name: set() for name in names}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add a batch's values; nulls are none."""
+        for name, values in self._values.items():
+            at = batch.schema.get_field_index(name)
+            if at >= 0 and len(values) <= _MOST_VALUES:
+                values.update(to_text(batch.column(at)).cast(pl.String).drop_nulls().unique().to_list())
+
+    def facts(self) -> dict[str, list[str]]:
+        """Give the values of each column, sorted."""
+        return {name: sorted(values) for name, values in self._values.items() if len(values) <= _MOST_VALUES}
+
+
+def values_of(scans: Sequence[Manifest]) -> Values:
+    """Put together the values of all files; columns that have too many in one of them are left out."""
+    listed = [scan.facts["values"] for scan in scans]
+    names = {name for values in listed for name in values if all(name in other for other in listed)}
+    return {name: frozenset(value for values in listed for value in values[name]) for name in names}
 
 
 ScanPlace = tuple[str, str, str]
@@ -76,7 +109,9 @@ def scan_file(
     reader = formats.read(file.local, file.path, look)
     origin = Origin(data_source, file.config, file.split, file.sha256, file.ordinal)
     frames = []
+    values = ColumnValues(layout.counted_columns)
     for records in reader:
+        values.add(records.data)
         ids = layout.rollout_ids(records.data, origin, options)
         frames.append(pl.DataFrame({"rollout": ids, "row": pl.Series(pl.from_arrow(records.rows))}))
     verify_unchanged(file, digest)
@@ -84,7 +119,8 @@ def scan_file(
         writer = ShardWriter(folder / _ROLLOUTS, _SCHEMA)
         writer.write(_spans(frames))
         payload = writer.close(_ROLLOUTS)
-        stands = store.put(Manifest(STAGE, key, (payload,)), {_ROLLOUTS: folder / _ROLLOUTS})
+        manifest = Manifest(STAGE, key, (payload,), facts={"values": values.facts()})
+        stands = store.put(manifest, {_ROLLOUTS: folder / _ROLLOUTS})
     return stands, reader.bytes_read
 
 

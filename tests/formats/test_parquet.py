@@ -240,3 +240,24 @@ def test_encrypted_files_are_refused(tmp_path, plaintext_footer):
         out.write_table(table)
     with pytest.raises(FileRefusedError, match="encrypted"):
         inspect(tmp_path / "a.parquet", "a.parquet")
+
+
+def test_a_footer_whose_row_counts_do_not_add_up_is_refused(tmp_path):
+    path = tmp_path / "train.parquet"
+    pq.write_table(pa.table({"a": range(100)}), path)
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    total = data.index(b"\x16\xc8\x01", footer)  # field 3, an i64: 100 as a zigzag varint
+    path.write_bytes(data[:total] + b"\x16\xca\x01" + data[total + 3 :])
+    assert (pq.read_metadata(path).num_rows, pq.read_metadata(path).row_group(0).num_rows) == (101, 100)
+    with pytest.raises(FileRefusedError, match=r"train\.parquet.*promises 101 rows, its row groups hold 100"):
+        inspect(path, "train.parquet")
+
+
+@pytest.mark.parametrize(
+    ("note", "kept"), [("{}", "{}"), ("", None), ("x" * (1 << 20), "x" * (1 << 20)), ("x" * 2**21, None)]
+)
+def test_the_note_of_datasets_is_kept_if_it_is_of_a_sensible_length(tmp_path, note, kept):
+    table = pa.table({"a": [1]}).replace_schema_metadata({"huggingface": note})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert inspect(tmp_path / "a.parquet", "a.parquet").note == kept

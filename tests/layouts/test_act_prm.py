@@ -17,7 +17,7 @@ from rollmill.formats.logical import logical_schema, to_logical
 from rollmill.generator.act_prm_files import write_act_prm
 from rollmill.identity import logical_type
 from rollmill.layouts import Origin
-from rollmill.layouts.act_prm import ActPrm, is_bandit
+from rollmill.layouts.act_prm import ActPrm
 from rollmill.layouts.rollouts import expand, finish, in_order
 from rollmill.schema import SCHEMA
 from tests.comparing import rows_of
@@ -220,9 +220,7 @@ def test_a_source_as_act_prm_writes_it(tmp_path: Path, generations: int, hide: b
     schema = logical_schema(table.schema)
     source = to_logical(table.to_batches()[0], schema)
     assert LAYOUT.fit(types_of(source)).fits
-    bandit = is_bandit(LAYOUT.generation_keys(source))
-    assert bandit == (generations > 1)
-    done = finish(in_order(normalize(source, generations="candidates" if bandit else "rollouts")))
+    done = finish(in_order(normalize(source, generations="candidates" if generations > 1 else "rollouts")))
     later = done.filter(pc.greater(done.column("step_idx"), 1))
     assert set(later.column("context_mode").to_pylist()) == {"full" if hide else "delta"}
     assert set(done.column("reward_kind").to_pylist()) == {"action_likelihood"}
@@ -262,14 +260,6 @@ def test_the_sequence_tells_place_and_end() -> None:
     candidates = LAYOUT.sequence(source, {"generations": "candidates"})
     assert candidates["rollout"].n_unique() == 1
     assert candidates["candidate"].to_list() == [1, 1, 2]
-
-
-def test_generations_that_share_later_states_are_candidates() -> None:
-    alone = batch(steps(0, ["a", "b"]))
-    own = batch([row for g in (0, 1) for row in steps(0, [f"a{g}", "b"], generation=g)])
-    shared = batch([{**row, "generation_id": g} for g in (0, 1) for row in steps(0, ["a", "b"])])
-    short = batch([row for g in (0, 1) for row in steps(0, ["a"], generation=g)])
-    assert [is_bandit(LAYOUT.generation_keys(b)) for b in (alone, own, shared, short)] == [False, False, True, False]
 
 
 def test_it_fits_by_the_types_of_its_columns() -> None:

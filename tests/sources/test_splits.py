@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 
 from rollmill.errors import DataRefusedError
-from rollmill.sources.splits import Placed, check_names, place
+from rollmill.sources.splits import Placed, check_names, declared_files, place
 
 PATHS = ["data/train_1-0.parquet", "data/train_2-0.parquet", "data/train_10-0.parquet", "other.jsonl"]
 
@@ -47,16 +49,31 @@ def test_patterns_start_from_data_dir_which_alone_means_conventions():
     ]
 
 
-def test_a_pattern_that_matches_nothing_is_a_warning():
-    (warning,) = place(PATHS, files({"train": "data/*", "test": "gone/*.parquet"})).warnings
-    assert "gone/*.parquet" in warning
-    assert "'test'" in warning
+def test_what_the_card_names_is_listed_whether_it_is_there_or_not():
+    card = files({"train": ["data/*", "more/*"], "test": "gone.parquet"})
+    card["configs"].append({"config_name": "a", "data_dir": "sub", "data_files": "x*"})
+    card["configs"].append({"config_name": "b", "data_dir": 7, "data_files": 7})
+    assert list(declared_files(card)) == [
+        ("default", "train", "data/*", ""),
+        ("default", "train", "more/*", ""),
+        ("default", "test", "gone.parquet", ""),
+        ("a", "train", "x*", "sub"),
+    ]
+    assert list(declared_files({"configs": "x"})) == []
+
+
+def test_names_that_are_no_text_are_passed_over():
+    bomb: list[Any] = ["x"]
+    for _ in range(60):
+        bomb = [bomb, bomb]
+    assert place(["train.jsonl"], {"configs": [{"config_name": bomb, "data_files": "*"}]}).warnings
+    assert place(["train.jsonl"], files([{"split": bomb, "path": "*"}])).warnings
 
 
 def test_a_card_that_names_nothing_that_is_there_gives_way_to_conventions():
     placement = place(["train.jsonl"], files("gone/*"))
     assert [file.path for file in placement.files] == ["train.jsonl"]
-    assert len(placement.warnings) == 2
+    assert len(placement.warnings) == 1
 
 
 @pytest.mark.parametrize(

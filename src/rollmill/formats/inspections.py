@@ -19,6 +19,7 @@ def to_json(inspection: Inspection) -> dict[str, Any]:
         "schema": base64.b64encode(inspection.schema.serialize().to_pybytes()).decode(),
         "groups": [[group.rows, group.bytes] for group in inspection.groups],
         "counts": dict(sorted(inspection.counts.items())),
+        "note": inspection.note,
     }
 
 
@@ -31,4 +32,5 @@ def from_json(value: dict[str, Any]) -> Inspection:
         schema=pa.ipc.read_schema(pa.py_buffer(base64.b64decode(value["schema"]))),
         groups=tuple(RowGroup(rows, size) for rows, size in value["groups"]),
         counts=dict(value["counts"]),
+        note=value["note"],
     )

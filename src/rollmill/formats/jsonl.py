@@ -50,7 +50,13 @@ def inspect(path: Path, name: str, compression: str | None) -> Inspection:
         shape.end(rows)
         counts = Counter(surrogates_replaced=surrogates, bom_stripped=int(file.bom_stripped))
     return Inspection(
-        "jsonl", compression, rows, scan.schema(), (RowGroup(rows, size),), dict(+counts), path.stat().st_size
+        "jsonl",
+        compression,
+        rows,
+        scan.schema(),
+        (RowGroup(rows, size),),
+        dict(+counts),
+        bytes_read=path.stat().st_size,
     )
 
 

@@ -23,6 +23,7 @@ _STREAMED_ABOVE = 256 << 20
 _STREAM_BUFFER = 4 << 20
 _PROBE_ROWS = 64
 _PROBE_BUFFER = 256 << 10
+_LONGEST_NOTE = 1 << 20
 _DICTIONARY_BYTES = 4 << 20
 """Writers give up a dictionary above 1 to 2 MB: a larger column is mostly stored as it is."""
 
@@ -30,7 +31,8 @@ _DICTIONARY_BYTES = 4 << 20
 def inspect(path: Path, name: str) -> Inspection:
     """Read the footer: records, schema and row groups. No data page is opened.
 
-    Raises FileRefusedError for a truncated, damaged or encrypted file, and for two columns of one name.
+    Raises FileRefusedError for a truncated, damaged or encrypted file, for a footer whose row counts do not add up, and
+    for two columns of one name.
     """
     size, footer = _check_tail(path, name)
     with _open(path, name) as file:
@@ -38,8 +40,10 @@ def inspect(path: Path, name: str) -> Inspection:
             raise _encrypted(name)
         try:
             _check_extent(file.metadata, size, name)
+            promised = file.metadata.num_rows
             schema = logical_schema(file.schema_arrow)
             groups = _groups(file.metadata)
+            note = _note(file.schema_arrow)
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise _damaged(name, f"its footer can't be read ({_first_line(error)})") from error
     twice = [column for column, times in Counter(schema.names).items() if times > 1]
@@ -50,7 +54,9 @@ def inspect(path: Path, name: str) -> Inspection:
             column=twice[0],
         )
     rows = sum(group.rows for group in groups)
-    return Inspection("parquet", None, rows, schema, groups, bytes_read=footer + _TAIL_BYTES)
+    if rows != promised:
+        raise _damaged(name, f"its footer promises {promised} rows, its row groups hold {rows}")
+    return Inspection("parquet", None, rows, schema, groups, note=note, bytes_read=footer + _TAIL_BYTES)
 
 
 class ParquetReader:
@@ -134,6 +140,12 @@ def _open(path: Path, name: str, *, buffer_size: int = 0) -> pq.ParquetFile:
         raise _damaged(
             name, f"its footer can't be read, so it is truncated or damaged ({_first_line(error)})"
         ) from error
+
+
+def _note(schema: pa.Schema) -> str | None:
+    """Give what HF datasets noted of the features, if it is text of a sensible length."""
+    note = (schema.metadata or {}).get(b"huggingface", b"")
+    return note.decode("utf-8", "replace") if 0 < len(note) <= _LONGEST_NOTE else None
 
 
 def _groups(metadata: pq.FileMetaData) -> tuple[RowGroup, ...]:

@@ -54,7 +54,8 @@ class Inspection:
 
     `rows` counts records, unreadable ones included. `schema` is the schema of every batch read from the file.
     `groups` has one entry for formats that can only be streamed. `counts` tallies harmless changes
-    (surrogates_replaced, bom_stripped, …). `bytes_read` is what the look took; it is not kept.
+    (surrogates_replaced, bom_stripped, …). `note` is the text that HF datasets left in a Parquet footer, if any.
+    `bytes_read` is what the look took; it is not kept.
     """
 
     format: str
@@ -63,6 +64,7 @@ class Inspection:
     schema: pa.Schema
     groups: tuple[RowGroup, ...]
     counts: dict[str, int] = field(default_factory=dict)
+    note: str | None = None
     bytes_read: int = field(default=0, compare=False)
 
     @property

@@ -8,14 +8,24 @@ from importlib.metadata import entry_points
 
 from rollmill.errors import ConfigError, LayoutError
 from rollmill.layouts.act_prm import ActPrm
-from rollmill.layouts.base import Fit, Layout, Origin, RolloutLayout
+from rollmill.layouts.base import Fact, Fit, Layout, Origin, RolloutLayout
 from rollmill.layouts.ppo_critic import PpoCritic
 from rollmill.layouts.prompt_response import PromptResponse
 
 ENTRY_POINTS = "rollmill.layouts"
 _LONGEST_TYPE = 30
 
-__all__ = ["ENTRY_POINTS", "Fit", "Layout", "Origin", "RolloutLayout", "detect", "known_layouts", "layout_named"]
+__all__ = [
+    "ENTRY_POINTS",
+    "Fact",
+    "Fit",
+    "Layout",
+    "Origin",
+    "RolloutLayout",
+    "detect",
+    "known_layouts",
+    "layout_named",
+]
 
 
 @cache

@@ -8,7 +8,6 @@ stay verbatim (messages@1): thought and tool call are not parted. Thoughts score
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,9 +18,9 @@ import pyarrow.compute as pc
 
 from rollmill.errors import LayoutError
 from rollmill.identity import combined_id, source_row_hash
+from rollmill.layouts.act_prm_card import COUNTED, card_options, countable
 from rollmill.layouts.act_prm_columns import StepReader, restore_column
-from rollmill.layouts.base import Fit, Origin, RolloutLayout, assemble, is_kind
-from rollmill.layouts.distinct import distinct_cells
+from rollmill.layouts.base import Fact, Fit, Origin, RolloutLayout, assemble, is_kind
 from rollmill.layouts.extras import decode_extras
 from rollmill.layouts.messages import MESSAGES_FORMAT, message_members
 from rollmill.layouts.numbers import to_integers, to_text
@@ -32,9 +31,6 @@ GENERATION: Final = "generation_id"
 SAMPLE_KEY: Final = ("split", "batch_id", "try_step", "unique_data_sample_id")
 FACTS: Final = ("run_id", "env_name", "model_name", "policy_step", "policy_step_unit")
 """Options that hold facts of the card, as text."""
-
-_CARD: Final = {"run_name": "run_id", "env_config": "env_name", "model_name": "model_name"}
-_WHOLE: Final = re.compile(r"\d{1,18}")
 
 _NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 _OPTIONAL: Final = {"reward": "number", "next_obs": "messages", "truncated": "bool", GENERATION: "number"}
@@ -58,6 +54,7 @@ class ActPrm(RolloutLayout):
         **dict.fromkeys(FACTS, frozenset[str]()),
     }
     key_columns = (*SAMPLE_KEY, GENERATION)
+    counted_columns = COUNTED
 
     def fit(self, types: Mapping[str, str]) -> Fit:
         """Compare a source's columns with what the layout needs; others it knows must be of their kind too."""
@@ -97,47 +94,30 @@ class ActPrm(RolloutLayout):
         return _of_length(combined_id("rollout", origin.data_source, origin.config, origin.split, *key), len(batch))
 
     def card_options(self, facts: Mapping[str, str]) -> Mapping[str, str]:
-        """Take run, environment, model and batch from the card's facts, and whether generations are candidates.
+        """Take run, environment, model and batch from the card, and whether generations are candidates."""
+        return card_options(facts)
 
-        They are where several were drawn (group_size) by a generator that draws them step by step: one whose name does
-        not say `nobandit`.
-        """
-        known = {option: facts[fact] for fact, option in _CARD.items() if facts.get(fact)}
-        if _WHOLE.fullmatch(facts.get("batch_idx", "")):
-            known |= {"policy_step": facts["batch_idx"], "policy_step_unit": "batch"}
-        size, generator = facts.get("group_size", ""), facts.get("generator_config", "nobandit")
-        if _WHOLE.fullmatch(size) and int(size) > 1 and "nobandit" not in generator:
-            known["generations"] = "candidates"
-        return known
+    def countable(self, facts: Mapping[str, str]) -> tuple[Fact, ...]:
+        """Count what the card says of steps, rollouts, generations, batch and environment split."""
+        return countable(facts)
 
     def sequence(self, batch: pa.RecordBatch, options: Mapping[str, str] = _NO_OPTIONS) -> pl.DataFrame:
         """Give of each row what its place in its rollout is judged by: rollout, step, candidate, end.
 
-        step is null where it is missing or not whole, end where the source says nothing. `rollout` is the native key
-        hashed, the same in all files of a split.
+        step is null where it is missing or no 32-bit integer, end where the source says nothing. `rollout` is the
+        native key hashed, the same in all files of a split.
         """
         candidates = _is_candidates(options)
-        numbers = {name: _integers(batch, name) for name in ("timestep", GENERATION)}
+        steps = to_integers(_column(batch, "timestep"), pa.int32())[0]
         ends = _column(batch, "done")
         return pl.DataFrame(
             {
                 "rollout": _of_length(combined_id("rollout", *_key(batch, candidates=candidates)), len(batch)),
-                "step": numbers["timestep"],
-                "candidate": numbers[GENERATION].fill_null(0).cast(pl.Int32) * int(candidates),
+                "step": pl.Series(pl.from_arrow(steps)).cast(pl.Int64),
+                "candidate": _integers(batch, GENERATION).fill_null(0).cast(pl.Int32) * int(candidates),
                 "end": pl.Series(pl.from_arrow(ends if pa.types.is_boolean(ends.type) else ends.is_valid())),
             },
             schema_overrides={"candidate": pl.Int32},
-        )
-
-    def generation_keys(self, batch: pa.RecordBatch) -> pl.DataFrame:
-        """Give of each row what `is_bandit` reads: key (without the generation), step, generation and state digest."""
-        return pl.DataFrame(
-            {
-                "key": _of_length(combined_id("rollout", *_key(batch, candidates=True)), len(batch)),
-                "step": _integers(batch, "timestep"),
-                "generation": _integers(batch, GENERATION),
-                "state": distinct_cells(_column(batch, "state")),
-            }
         )
 
     def _constants(self, origin: Origin) -> dict[str, Any]:
@@ -159,18 +139,6 @@ class ActPrm(RolloutLayout):
         originals = decode_extras(known["extra_json"], {f.name: f for f in schema})
         columns = [restore_column(field, known, originals[field.name]).cast(field.type) for field in schema]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def is_bandit(keys: pl.DataFrame) -> bool:
-    """Whether generations are candidates for a step rather than rollouts of their own.
-
-    `keys` are those of a whole split (`generation_keys`). They are if, past the first step of a sample, a step has
-    several generations and all that do share one state. At the first step they share it in either case.
-    """
-    later = keys.filter(pl.col("step") > pl.col("step").min().over("key"))
-    steps = later.group_by("key", "step").agg(pl.col("generation", "state").n_unique())
-    several = steps.filter(pl.col("generation") > 1)
-    return bool(several.height and (several["state"] == 1).all())
 
 
 def _problem(name: str, logical: str | None, kind: str) -> str:

@@ -45,6 +45,23 @@ class Fit:
         return not self.problems
 
 
+Counted = Literal["records", "rollouts", "values", "number of values"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of a card that can be counted in the rows: `field` is its key there.
+
+    Without a column it counts records or rollouts; with one, the values of that column: which they are ("values"), or
+    how many ("number of values").
+    """
+
+    field: str
+    declared: int | str
+    counted: Counted
+    column: str | None = None
+
+
 class Layout(ABC):
     """One known shape of source rows.
 
@@ -102,6 +119,9 @@ class RolloutLayout(Layout):
     key_columns: ClassVar[tuple[str, ...]]
     """What `rollout_ids` reads; a file may lack some."""
 
+    counted_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns of few values that `countable` facts speak of."""
+
     @abstractmethod
     def rollout_ids(self, batch: pa.RecordBatch, origin: Origin, options: Mapping[str, str]) -> pl.Series:
         """Give each row's rollout_id, the same as `normalize` does, from `key_columns` alone."""
@@ -113,6 +133,10 @@ class RolloutLayout(Layout):
     def card_options(self, facts: Mapping[str, str]) -> Mapping[str, str]:
         """Give the options that a card's facts (`- **key**: value` lines) stand for; none unless overridden."""
         return {}
+
+    def countable(self, facts: Mapping[str, str]) -> tuple[Fact, ...]:
+        """Give the facts of a card that can be counted in the rows; none unless overridden."""
+        return ()
 
 
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")

@@ -14,13 +14,12 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rollmill.layouts.base import Origin
-from rollmill.layouts.rewards import from_reward, to_reward
+from rollmill.layouts.rewards import from_reward, to_finite_reward
 from rollmill.layouts.text_rows import Source, TextRows, chunk
 
-_VALUES = {"pred": "value_pred", "target": "value_target"}
+_NUMBERS = {"score": "reward", "pred": "value_pred", "target": "value_target"}
 _STEP = re.compile(r"\w*?_(\d+)")
 
 
@@ -35,23 +34,12 @@ class PpoCritic(TextRows):
     def facts(
         self, columns: dict[str, Source], origin: Origin, options: Mapping[str, str]
     ) -> tuple[dict[str, Any], list[pl.Series]]:
-        """Take values and score; a value that is not finite becomes null, its original kept."""
-        rewards: Any = None
-        if "score" in columns:
-            field, values = columns.pop("score")
-            rewards, original = to_reward(values)
-            if original is not None:
-                columns["score"] = Source(field, original)
-        facts = {
-            "reward": rewards,
-            "reward_kind": "critic_score",
-            "producer_role": "critic",
-            **_policy(origin, options),
-        }
+        """Take score and values; what is not finite becomes null, its original kept."""
+        facts: dict[str, Any] = {"reward_kind": "critic_score", "producer_role": "critic", **_policy(origin, options)}
         flags = []
-        for name in [name for name in _VALUES if name in columns]:
+        for name in [name for name in _NUMBERS if name in columns]:
             field, values = columns.pop(name)
-            facts[_VALUES[name]], original, lost = _finite(values)
+            facts[_NUMBERS[name]], original, lost = to_finite_reward(values)
             if original is not None:
                 columns[name] = Source(field, original)
             if lost is not None:
@@ -60,18 +48,8 @@ class PpoCritic(TextRows):
 
     def source_column(self, name: str, rows: pa.Table, extra: pa.Array[Any]) -> pa.Array[Any]:
         """Give a column back."""
-        unified = "reward" if name == "score" else _VALUES.get(name)
+        unified = _NUMBERS.get(name)
         return extra if unified is None else from_reward(chunk(rows, unified), extra, extra.type)
-
-
-def _finite(values: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any] | None, pl.Series | None]:
-    """Give values as float64, null where not finite; the originals to keep; and which were lost (None for none)."""
-    numbers, original = to_reward(values)
-    lost = pc.fill_null(pc.invert(pc.is_finite(numbers)), fill_value=False)
-    if not pc.any(lost).as_py():
-        return numbers, original, None
-    kept = original if original is not None else pc.if_else(lost, values, pa.scalar(None, values.type))
-    return pc.if_else(lost, pa.scalar(None, pa.float64()), numbers), kept, pl.Series("lost", pl.from_arrow(lost))
 
 
 def _policy(origin: Origin, options: Mapping[str, str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from rollmill.layouts.base import Fit, Origin, is_kind
-from rollmill.layouts.rewards import from_reward, to_reward
+from rollmill.layouts.rewards import from_reward, to_finite_reward
 from rollmill.layouts.text_rows import Source, TextRows, chunk
 
 REWARD_KINDS = frozenset(
@@ -32,14 +32,15 @@ class PromptResponse(TextRows):
     def facts(
         self, columns: dict[str, Source], origin: Origin, options: Mapping[str, str]
     ) -> tuple[dict[str, Any], list[pl.Series]]:
-        """Take the reward, if there is one."""
+        """Take the reward, if there is one; one that is not finite becomes null, its original kept."""
         if "reward" not in columns:
             return {}, []
         field, values = columns.pop("reward")
-        rewards, original = to_reward(values)
+        rewards, original, lost = to_finite_reward(values)
         if original is not None:
             columns["reward"] = Source(field, original)
-        return {"reward": rewards, "reward_kind": options.get("reward_kind", "unknown")}, []
+        flags = [] if lost is None else [lost.alias("nan_nulled")]
+        return {"reward": rewards, "reward_kind": options.get("reward_kind", "unknown")}, flags
 
     def source_column(self, name: str, rows: pa.Table, extra: pa.Array[Any]) -> pa.Array[Any]:
         """Give a column back."""

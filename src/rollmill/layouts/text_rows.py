@@ -87,13 +87,18 @@ class TextRows(Layout):
         columns = {name: self.source_column(name, data, extra) for name, extra in extras.items()}
         columns[PROMPT] = only_content(chunk(data, "context"))
         columns[RESPONSE] = only_content(chunk(data, "completion"))
-        return pa.Table.from_arrays([columns[f.name].cast(f.type) for f in schema], schema=schema)
+        return pa.Table.from_arrays([_as(columns[f.name], f.type) for f in schema], schema=schema)
 
 
 def chunk(table: pa.Table, name: str) -> pa.Array[Any]:
     """Give a column as one array."""
     column = table.column(name)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _as(values: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
+    """Give values the source's type; Arrow casts nothing to the type of a column of nulls."""
+    return pa.nulls(len(values)) if pa.types.is_null(kind) else values.cast(kind)
 
 
 def _text(column: Source | None, rows: int) -> pa.Array[Any]:

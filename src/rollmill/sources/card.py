@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 _MARK = "---"
+_LARGEST = 2**63 - 1
 _FACT = re.compile(r"^- \*\*(\w+)\*\*: `([^`\n]*)`\s*$", re.MULTILINE)
 
 
@@ -48,23 +49,48 @@ def declared_splits(card: dict[str, Any], config: str) -> dict[str, dict[str, in
     `dataset_info` is a mapping for one config or a list with one mapping a config; without a name it is `default`.
     What has another form declares nothing.
     """
+    return _splits(infos(card).get(config, {}).get("splits"))
+
+
+def declared_size(card: dict[str, Any], config: str, size: str) -> int | None:
+    """Give the `dataset_size` or `download_size` of a config, in bytes; None if it is no number."""
+    return _number(infos(card).get(config, {}).get(size))
+
+
+def infos(card: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give the blocks of `dataset_info` by config, the first of each."""
     info = card.get("dataset_info")
-    for block in info if isinstance(info, list) else [info]:
-        if isinstance(block, dict) and str(block.get("config_name", "default")) == config:
-            return _splits(block.get("splits"))
-    return {}
+    blocks = info if isinstance(info, list) else [info]
+    named = [(name_of(b.get("config_name", "default")), b) for b in blocks if isinstance(b, dict)]
+    return {name: block for name, block in reversed(named) if name is not None}
+
+
+def name_of(value: object) -> str | None:
+    """Give a name as text, as YAML may have taken it for a number or date; None for what is no sensible scalar.
+
+    A list or mapping is never made into text: in YAML, a few lines of aliases can stand for terabytes.
+    """
+    absurd = isinstance(value, int) and abs(value) > _LARGEST
+    return None if absurd or isinstance(value, (dict, list, tuple, set)) else str(value)
 
 
 def _splits(declared: object) -> dict[str, dict[str, int]]:
     if isinstance(declared, dict):
-        named = [(str(name), split) for name, split in declared.items()]
+        named = [(name_of(name), split) for name, split in declared.items()]
     elif isinstance(declared, list):
-        named = [(str(split["name"]), split) for split in declared if isinstance(split, dict) and "name" in split]
+        named = [(name_of(split["name"]), split) for split in declared if isinstance(split, dict) and "name" in split]
     else:
         return {}
-    return {name: _numbers(split) for name, split in named if isinstance(split, dict)}
+    return {name: _numbers(split) for name, split in named if name is not None and isinstance(split, dict)}
 
 
 def _numbers(split: dict[str, Any]) -> dict[str, int]:
-    facts = ((fact, split.get(fact)) for fact in ("num_examples", "num_bytes"))
-    return {fact: value for fact, value in facts if isinstance(value, int) and not isinstance(value, bool)}
+    facts = ((fact, _number(split.get(fact))) for fact in ("num_examples", "num_bytes"))
+    return {fact: value for fact, value in facts if value is not None}
+
+
+def _number(value: object) -> int | None:
+    """Give a count; None for what is no whole number, is negative or is beyond any file."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rollmill.errors import DataRefusedError
 from rollmill.snapshot import Skipped
+from rollmill.sources.card import name_of
 from rollmill.sources.globs import matching
 from rollmill.sources.natural import natural_key
 from rollmill.sources.split_names import TRAIN, splits_by_convention
@@ -96,7 +97,10 @@ def _blocks(card: dict[str, Any], placement: Placement) -> list[tuple[str, dict[
     if not isinstance(configs, list) or not all(isinstance(block, dict) for block in configs):
         placement.warnings.append("The card's `configs` is no list of mappings; naming conventions are used.")
         return []
-    return [(str(block.get("config_name", DEFAULT_CONFIG)), block) for block in configs]
+    named = [(name_of(block.get("config_name", DEFAULT_CONFIG)), block) for block in configs]
+    if any(name is None for name, _ in named):
+        placement.warnings.append("The card's `configs` has a config_name that is no text; that block is passed over.")
+    return [(name, block) for name, block in named if name is not None]
 
 
 def _place_block(placement: Placement, config: str, block: dict[str, Any], paths: Sequence[str]) -> None:
@@ -114,12 +118,15 @@ def _place_block(placement: Placement, config: str, block: dict[str, Any], paths
         placement.warnings.append(f"The card's data_files of config {config!r} have an unknown form; passed over.")
         return
     for split, pattern in patterns:
-        found = matching(pattern, paths, base=folder)
-        if not found:
-            placement.warnings.append(
-                f"The card names {pattern!r} for split {split!r} of config {config!r}, which matches no data file."
-            )
-        placement.add(config, split, found)
+        placement.add(config, split, matching(pattern, paths, base=folder))
+
+
+def declared_files(card: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Give config, split, pattern and the folder that it starts from, for all that the card's `configs` name."""
+    for config, block in _blocks(card, Placement()):
+        folder = block.get("data_dir")
+        for split, pattern in _patterns(block.get("data_files")) or []:
+            yield config, split, pattern, folder if isinstance(folder, str) else ""
 
 
 def _patterns(data_files: object) -> list[tuple[str, str]] | None:
@@ -136,7 +143,10 @@ def _patterns(data_files: object) -> list[tuple[str, str]] | None:
         listed = path if isinstance(path, list) else [path]
         if not all(isinstance(pattern, str) for pattern in listed):
             return None
-        pairs += [("" if split is None else str(split), str(pattern)) for pattern in listed]
+        named = "" if split is None else name_of(split)
+        if named is None:
+            return None
+        pairs += [(named, str(pattern)) for pattern in listed]
     return pairs
 
 
