@@ -31,7 +31,7 @@ STEP_ORDER: Final = Suite(
     "step_order",
     tuple(
         Check("expect_column_values_to_be_in_set", {"column": reason, "value_set": [False]}, reason=reason)
-        for reason in ("step_gap", "duplicate_step", "steps_after_end")
+        for reason in ("step_unnumbered", "step_gap", "duplicate_step", "steps_after_end")
     ),
 )
 """Whether the steps of rollouts follow each other, judged on what `rollmill.expectations.steps` derives."""

@@ -34,14 +34,14 @@ def answer_checks(schema: pa.Schema, *, reward: str) -> list[Check]:
 
 def _response(schema: pa.Schema) -> list[Check]:
     checks = [_critical("not_be_null", "response", "empty_response")]
-    if "response" not in schema.names or _is_text(schema.field("response").type):
+    if "response" not in schema.names or is_text(schema.field("response").type):
         checks.append(_critical("not_match_regex", "response", "empty_response", regex=BLANK))
     return checks
 
 
 def _prompt(field: pa.Field) -> list[Check]:
     checks = [Check("expect_column_values_to_not_be_null", {"column": "prompt"}, severity="warning")]
-    if _is_text(field.type):
+    if is_text(field.type):
         kwargs = {"column": "prompt", "regex": BLANK}
         checks.append(Check("expect_column_values_to_not_match_regex", kwargs, severity="warning"))
     return checks
@@ -56,7 +56,7 @@ def _reward(field: pa.Field) -> list[Check]:
         return [finite, given]
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind):
         return [given]
-    if _is_text(kind):
+    if is_text(kind):
         return [finite, given, *(_json_reward(field.name) if _is_json(field) else _text_reward(field.name))]
     reason = "reward_shape" if pa.types.is_nested(kind) else "reward_not_a_number"
     return [given, _critical("be_null", field.name, reason)]
@@ -82,7 +82,8 @@ def _is_json(field: pa.Field) -> bool:
     return field.metadata is not None and JSON_TEXT_KEY in field.metadata
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type is text, dictionary-encoded or not."""
     if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
+        return is_text(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rollmill.checks import columns_of
+
 Severity = Literal["critical", "warning", "info"]
 
 
@@ -42,6 +44,11 @@ class Suite:
 
     name: str
     checks: tuple[Check, ...]
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the checks look at."""
+        return {name for check in self.checks for name in columns_of(check.kwargs)}
 
 
 def suite_digest(suite: Suite) -> str:
