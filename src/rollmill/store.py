@@ -3,29 +3,37 @@
     objects/<sha256>              payloads; equal payloads are one object
     artifacts/<stage>/<key>.json  manifests, written last: without its manifest an artifact does not exist
     stat-index.sqlite             digests of unchanged local files
-    scratch/                      work in progress, removed when it ends
+    scratch/                      work in progress, each folder with a lock that is held as long as its maker lives
+    damaged/                      what `verify` found to be other than it must be
 
 A manifest is created only if absent; the loser of a race adopts the winner's.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
-import json
 import os
 import shutil
-import tempfile
+import time
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
-from rollmill.errors import StoreError
-from rollmill.keys import canonical_json
+from filelock import FileLock, Timeout
+
+from rollmill.errors import ConfigError, StoreError
+from rollmill.keys import sealed, unsealed
+
+_LOCK: Final = ".lock"
+_REAPED_AFTER_SECONDS: Final = 60
+"""A lock file is there a moment before it is locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +65,13 @@ class Manifest:
         return next((p for p in self.payloads if p.name == name), None)
 
     def to_json(self) -> bytes:
-        """Render canonically."""
-        return canonical_json(asdict(self))
+        """Render canonically, with a checksum."""
+        return sealed(asdict(self))
 
     @staticmethod
     def from_json(text: bytes) -> Manifest:
         """Read back. Raises KeyError or ValueError on damage."""
-        raw = json.loads(text)
+        raw = unsealed(text)
         payloads = tuple(Payload(**p) for p in raw["payloads"])
         return Manifest(raw["stage"], raw["key"], payloads, tuple(raw["parents"]), raw["facts"], raw["made"])
 
@@ -74,7 +82,7 @@ class HashingSink(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
-        with _writing(path):
+        with writing(path):
             self._file: IO[bytes] = path.open("wb", buffering=0)
         self._digest = hashlib.sha256()
         self.bytes = 0
@@ -88,7 +96,7 @@ class HashingSink(io.RawIOBase):
         view = memoryview(data).cast("B")
         self._digest.update(view)
         done = 0
-        with _writing(self._path):
+        with writing(self._path):
             while done < len(view):
                 done += self._file.write(view[done:])
         self.bytes += len(view)
@@ -103,7 +111,7 @@ class HashingSink(io.RawIOBase):
         if self.closed:
             return
         try:
-            with _writing(self._path):
+            with writing(self._path):
                 os.fsync(self._file.fileno())
         finally:
             self._file.close()
@@ -128,7 +136,7 @@ class FolderStore:
 
     def prepare(self) -> None:
         """Create the folders. Raises StoreError if that is not possible."""
-        with _writing(self.root):
+        with writing(self.root):
             for name in ("objects", "artifacts", "scratch"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
 
@@ -161,16 +169,52 @@ class FolderStore:
         except FileNotFoundError:
             return False
 
+    def find(self, prefix: str) -> Manifest:
+        """Find the artifact whose key begins so. Raises ConfigError if there is none, or several."""
+        paths = [path for path in self.manifest_paths() if path.stem.startswith(prefix)]
+        manifest = self.get(paths[0].parent.name, paths[0].stem) if len(paths) == 1 else None
+        if manifest is None:
+            raise ConfigError(
+                f"{len(paths)} artifacts of the store {self.root} have a key that begins with {prefix!r}."
+            )
+        return manifest
+
+    def manifest_paths(self) -> Iterator[Path]:
+        """List the manifests of all stages."""
+        return iter(sorted((self.root / "artifacts").glob("*/*.json")))
+
+    def set_aside(self, path: str) -> None:
+        """Move a damaged file (its path below the root) to `damaged/`; the artifact it belongs to is made again."""
+        with writing(self.root):
+            (self.root / "damaged").mkdir(exist_ok=True)
+            with suppress(FileNotFoundError):
+                (self.root / path).replace(self.root / "damaged" / path.replace("/", "-"))
+
     @contextmanager
     def scratch(self) -> Iterator[Path]:
         """Give a folder on the store's file system for work in progress, removed at the end."""
         self.prepare()
-        with _writing(self.root):
-            folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self.root / "scratch"))
+        folder = self.root / "scratch" / uuid.uuid4().hex
+        lock = FileLock(folder.with_suffix(_LOCK))
+        with writing(self.root):
+            lock.acquire()
+            folder.mkdir()
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            folder.with_suffix(_LOCK).unlink(missing_ok=True)
+            lock.release()
+
+    def reap(self) -> None:
+        """Remove the work in progress of processes that were killed."""
+        self.prepare()
+        for path in (self.root / "scratch").glob(f"*{_LOCK}"):
+            with suppress(Timeout, FileNotFoundError):
+                if time.time() - path.stat().st_mtime > _REAPED_AFTER_SECONDS:
+                    with FileLock(path, timeout=0):
+                        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+                        path.unlink()
 
     def put(self, manifest: Manifest, files: dict[str, Path]) -> Manifest:
         """Add an artifact whose payloads' bytes lie in `files` (by payload name, on the store's file system).
@@ -180,7 +224,7 @@ class FolderStore:
         self.prepare()
         manifest = replace(manifest, made=_made())
         path = self._manifest_path(manifest.stage, manifest.key)
-        with self.scratch() as folder, _writing(self.root):
+        with self.scratch() as folder, writing(self.root):
             for payload in manifest.payloads:
                 self._link(files[payload.name], self.object_path(payload.sha256), payload.bytes)
             path.parent.mkdir(exist_ok=True)
@@ -208,20 +252,26 @@ class FolderStore:
         except FileExistsError:
             if target.stat().st_size != size:
                 source.replace(target)
+            else:
+                os.utime(target)  # pruning spares what is young
         _sync_folder(target.parent)
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
     """Turn errors of the file system into one that says what to do."""
     try:
         yield
     except OSError as error:
         raise StoreError(
-            f"The store can't be written: {path}: {error.strerror or error}. Make room, or name another folder with "
-            "--store.",
+            f"The store can't be written: {path}: {error.strerror or error}. {_remedy(error)}, or name another folder "
+            "with --store.",
             file=str(path),
         ) from error
+
+
+def _remedy(error: OSError) -> str:
+    return "Make room" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "See to that"
 
 
 def _made() -> dict[str, str]:

@@ -27,6 +27,7 @@ class Mill:
     counts: dict[str, dict[str, dict[str, Counts]]] = field(default_factory=dict)
     license: dict[str, str | None] = field(default_factory=dict)
     reasons: dict[str, dict[str, int]] = field(default_factory=dict)
+    kept: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, source: str, split: str, rows: int, *, config: str = "default", start: int = 0) -> DataFile | None:
         """Add a file of rows numbered from `start`; an empty split for 0 rows."""
@@ -61,6 +62,7 @@ class Mill:
                 "prompt_response@1",
                 splits,
                 reasons=self.reasons.get(name, {"empty_prompt": 1}),
+                kept=self.kept.get(name, {}),
                 license=self.license.get(name, "mit"),
                 files={"ab" * 32: [{"path": "a.parquet", "rows": 2}]},
             )

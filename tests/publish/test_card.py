@@ -53,6 +53,13 @@ def test_the_page_tells_the_counts(filled: Mill) -> None:
     assert "| row_id! | str | primary key |" in page
 
 
+def test_the_page_tells_what_was_kept(filled: Mill) -> None:
+    assert "## Kept" not in render_card(filled.manifest(), 1).decode()
+    filled.kept["alpha"] = {"empty_response": 3}
+    page = render_card(filled.manifest(), 1).decode()
+    assert r"| alpha | empty\_response | 3 |" in page.split("## Kept")[1]
+
+
 def test_the_card_is_a_pure_function(filled: Mill) -> None:
     assert render_card(filled.manifest(), 1) == render_card(filled.manifest(), 1)
 

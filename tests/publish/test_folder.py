@@ -202,7 +202,7 @@ def test_one_publisher_at_a_time(filled: Mill, destination: FolderDestination) -
     destination.path.mkdir()
     with (
         FileLock(destination.path / ".rollmill.lock"),
-        pytest.raises(DestinationConflictError, match="another run"),
+        pytest.raises(DestinationConflictError, match="Another run"),
     ):
         filled.publish(destination)
 
@@ -299,7 +299,7 @@ def test_rollback_and_the_version_after_it(filled: Mill, destination: FolderDest
     assert first.digest.encode() in (destination.path / "README.md").read_bytes()
     assert filled.publish(destination).number == 3
     assert destination.read_manifest(2).digest == destination.read_manifest(3).digest == second.digest
-    with pytest.raises(AccessError, match=r"no version 9; it has 1, 2, 3"):
+    with pytest.raises(AccessError, match=r"no version 9. It has: 1, 2, 3"):
         destination.rollback("mill", 9)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rollmill.keys import canonical_json
+from rollmill.keys import canonical_json, sealed, unsealed
 from rollmill.publish import Counts, DataFile, SourceEntry, VersionManifest
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ def test_totals(filled: Mill) -> None:
 
 @pytest.mark.parametrize("path", ["../x", "data/../../etc/a/passwd", "/data/a/b/c/d", "data/a/b/c/d/e", "data/a/b/./d"])
 def test_a_manifest_that_leads_out_of_data_is_refused(path: str) -> None:
-    value = json.loads(golden().to_json())
+    value = unsealed(golden().to_json())
     value["files"][0]["path"] = path
     with pytest.raises(ValueError, match="not a data file"):
-        VersionManifest.from_json(canonical_json(value))
+        VersionManifest.from_json(sealed(value))
 
 
 @pytest.mark.parametrize(

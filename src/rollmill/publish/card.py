@@ -195,9 +195,24 @@ def _put_aside(manifest: VersionManifest) -> str:
         for source in manifest.sources
         for code, count in sorted(source.reasons.items())
     ]
+    found = (
+        f"Records not published, by reason.\n\n{_table(('source', 'reason', 'records'), rows)}"
+        if rows
+        else "Nothing.\n"
+    )
+    return f"## Put aside\n\n{found}{_kept(manifest)}"
+
+
+def _kept(manifest: VersionManifest) -> str:
+    rows = [
+        (escape(source.name), escape(code), f"{count:,}")
+        for source in manifest.sources
+        for code, count in sorted(source.kept.items())
+    ]
     if not rows:
-        return "## Put aside\n\nNothing.\n"
-    return f"## Put aside\n\nRecords not published, by reason.\n\n{_table(('source', 'reason', 'records'), rows)}"
+        return ""
+    table = _table(("source", "reason", "records"), rows)
+    return f"\n## Kept\n\nRecords published although they are bad, flagged `kept:<reason>` in quality_flags.\n\n{table}"
 
 
 def _splits(manifest: VersionManifest) -> str:

@@ -18,7 +18,7 @@ def check_growth(parent: VersionManifest, new: VersionManifest) -> None:
         return
     more = f"; and {len(losses) - _SHOWN} more" if len(losses) > _SHOWN else ""
     raise ShrinkError(
-        f"the new version would lose what the published one holds: {'; '.join(losses[:_SHOWN])}{more}. "
+        f"The new version would lose what the published one holds: {'; '.join(losses[:_SHOWN])}{more}. "
         "Nothing was published. If that is meant, run again with --allow-shrink."
     )
 
@@ -29,10 +29,10 @@ def check_conservation(manifest: VersionManifest) -> None:
     Per split: records in = published + put aside + dropped, and the rows of its files = rows written.
     """
     if not manifest.configs:
-        raise NothingToReadError(f"there is no row to publish for the pipeline {manifest.pipeline!r}")
+        raise NothingToReadError(f"There is no row to publish for the pipeline {manifest.pipeline!r}.")
     twice = next((path for path, times in Counter(file.path for file in manifest.files).items() if times > 1), None)
     if twice is not None:
-        raise ConservationError(f"the data file {twice} is listed twice", file=twice)
+        raise ConservationError(f"The data file {twice} is listed twice. Please report this.", file=twice)
     rows: Counter[tuple[str, str, str]] = Counter()
     for file in manifest.files:
         rows[file.source, file.config, file.split] += file.rows
@@ -45,7 +45,7 @@ def check_conservation(manifest: VersionManifest) -> None:
         if counts.rows_written != held:
             raise ConservationError(f"{where}: {counts.rows_written:,} rows written, but its files hold {held:,}")
     if rows:
-        raise ConservationError(f"files of {next(iter(rows))} are listed, but no source has that split")
+        raise ConservationError(f"Files of {next(iter(rows))} are listed, but no source has that split. Report this.")
 
 
 def _losses(parent: VersionManifest, new: VersionManifest) -> Iterator[str]:

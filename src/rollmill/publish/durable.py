@@ -29,7 +29,7 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         why = "the disk is full" if error.errno in {errno.ENOSPC, errno.EDQUOT} else error.strerror or str(error)
-        message = f"can't write the destination {path}: {why}. The published version is unchanged."
+        message = f"The destination {path} can't be written: {why}. The published version is unchanged."
         raise AccessError(message, file=str(path)) from error
 
 
@@ -49,11 +49,11 @@ def copy_in(source: Path, target: Path, size: int, scratch: Path) -> None:
     try:
         opened = source.open("rb")
     except OSError as error:
-        raise StoreError(f"the store's file {source} can't be read: {error.strerror}", file=str(source)) from error
+        raise StoreError(f"The store's file {source} can't be read: {error.strerror}.", file=str(source)) from error
     with opened:
         found = os.fstat(opened.fileno()).st_size
         if found != size:
-            raise StoreError(f"the store's file {source} has {found:,} bytes, not {size:,}: damaged", file=str(source))
+            raise StoreError(f"The store's file {source} has {found:,} bytes, not {size:,}: damaged.", file=str(source))
         with writing(target), _temporary(scratch) as (temporary, out):
             _copy_bytes(opened, out, size)
             _settle(out, temporary, target)

@@ -2,7 +2,7 @@
 
 README.md       the card of the current version: what `load_dataset` follows
 current.json    which version is current: replacing it is the commit
-data/           parquet files, named by content, never changed or deleted here
+data/           parquet files, named by content, never changed or deleted here (but mended, if `verify` found damage)
 versions/N-<digest[:12]>/   manifest.json, README.md, report.json of every version
 .rollmill       whose destination this is, written first
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from rollmill.publish.checks import check_conservation, check_growth
 from rollmill.publish.current import Current, Outcome, marker_json, version_folder
 from rollmill.publish.destination import Fetch, OnFile, ReportFor
 from rollmill.publish.durable import copy_in, make_folder, sync_folder, write_atomic, writing
+from rollmill.publish.holdings import are_whole, check_copy, damaged_paths, is_whole, note_damaged
 from rollmill.publish.occupancy import (
     CURRENT,
     LOCK,
@@ -49,6 +50,11 @@ class FolderDestination:
         self._lock_timeout = lock_timeout
         self._scratch = self.path / SCRATCH
 
+    @staticmethod
+    def is_published(path: Path) -> bool:
+        """Whether a folder looks like a published dataset."""
+        return (path / CURRENT).is_file()
+
     def current(self) -> Current | None:
         """Tell which version is current. None if none is and the folder is free for a first one.
 
@@ -68,6 +74,23 @@ class FolderDestination:
         if current is None:
             raise self._no_version()
         return self._manifest(self._folder(current, current.number if number is None else number))
+
+    def numbers(self) -> tuple[int, ...]:
+        """List the numbers of all versions, oldest first. AccessError if there is none."""
+        current = self.current()
+        if current is None:
+            raise self._no_version()
+        return tuple(number for number, _ in current.history)
+
+    def holds(self, manifest: VersionManifest) -> bool:
+        """Tell whether all data files of a version are there, in full and not known to be damaged."""
+        return are_whole(self.path, manifest.files)
+
+    def note_damaged(self, paths: Collection[str]) -> None:
+        """Note which data files have other bytes than they must, for the next run to copy again."""
+        if paths or damaged_paths(self.path):
+            with self._locked():
+                note_damaged(self.path, paths, self._scratch)
 
     def data_path(self, file: DataFile) -> Path:
         """Tell where a data file lies."""
@@ -136,10 +159,12 @@ class FolderDestination:
             self._repair(current)
             folder = self._folder(current, number)
             manifest = self._manifest(folder)
-            missing = [file.path for file in manifest.files if not self._is_whole(file)]
+            damaged = damaged_paths(self.path)
+            missing = [file.path for file in manifest.files if not is_whole(self.path, file, damaged)]
             if missing:
                 raise AccessError(
-                    f"version {number} of {self.path} is not whole: {missing[0]} is missing", file=missing[0]
+                    f"Version {number} of {self.path} is not whole: {missing[0]} is missing or damaged.",
+                    file=missing[0],
                 )
             place = [known for known, _ in current.history].index(number)
             readme = self._kept_readme(folder, manifest, number)
@@ -169,11 +194,11 @@ class FolderDestination:
             lock.acquire()
         except Timeout as error:
             raise DestinationConflictError(
-                f"another run has been publishing to {self.path} for {self._lock_timeout:g} s. "
+                f"Another run has been publishing to {self.path} for {self._lock_timeout:g} s. "
                 "Run again when it is done."
             ) from error
         except (OSError, NotImplementedError) as error:
-            raise AccessError(f"the destination {self.path} can't be locked: {error}", file=str(self.path)) from error
+            raise AccessError(f"The destination {self.path} can't be locked: {error}.", file=str(self.path)) from error
         try:
             shutil.rmtree(self._scratch, ignore_errors=True)
             yield
@@ -187,7 +212,7 @@ class FolderDestination:
         found = None if current is None else current.digest
         if found != expected:
             raise DestinationConflictError(
-                f"the destination {self.path} moved while this run was at work: it was planned against "
+                f"The destination {self.path} moved while this run was at work: it was planned against "
                 f"{_named(expected)} and finds {_named(found)}. Nothing was published; run again."
             )
         if current is not None and not allow_shrink:
@@ -196,12 +221,15 @@ class FolderDestination:
     def _put_files(self, manifest: VersionManifest, fetch: Fetch, on_file: OnFile | None) -> tuple[int, int]:
         files = size = 0
         folders: set[Path] = set()
+        damaged = damaged_paths(self.path)
         for file in manifest.files:
-            missing = not self._is_whole(file)
+            missing = not is_whole(self.path, file, damaged)
             if missing:
-                target = self.data_path(file)
+                target, source = self.data_path(file), fetch(file.sha256)
+                if file.path in damaged:
+                    check_copy(source, file)
                 make_folder(target.parent)
-                copy_in(fetch(file.sha256), target, file.bytes, self._scratch)
+                copy_in(source, target, file.bytes, self._scratch)
                 folders.add(target.parent)
                 files, size = files + 1, size + file.bytes
             if on_file is not None:
@@ -209,6 +237,8 @@ class FolderDestination:
         for folder in sorted(folders):
             with writing(folder):
                 sync_folder(folder)
+        if damaged:
+            note_damaged(self.path, damaged - {file.path for file in manifest.files}, self._scratch)
         return files, size
 
     def _commit(self, manifest: VersionManifest, current: Current | None, report_for: ReportFor) -> Current:
@@ -249,32 +279,27 @@ class FolderDestination:
         return True
 
     def _whole(self, manifest: VersionManifest, current: Current) -> bool:
-        if self._scratch.exists() or not readme_fits(self.path, current):
-            return False
-        return all(self._is_whole(file) for file in manifest.files)
-
-    def _is_whole(self, file: DataFile) -> bool:
-        try:
-            return self.data_path(file).stat().st_size == file.bytes
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+        fits = not self._scratch.exists() and readme_fits(self.path, current)
+        return fits and are_whole(self.path, manifest.files)
 
     def _folder(self, current: Current, number: int) -> str:
         digest = dict(current.history).get(number)
         if digest is None:
             known = ", ".join(str(known) for known, _ in current.history)
-            raise AccessError(f"the destination {self.path} has no version {number}; it has {known}")
+            raise AccessError(f"The destination {self.path} has no version {number}. It has: {known}.")
         return version_folder(number, digest)
 
     def _no_version(self) -> AccessError:
-        return AccessError(f"the destination {self.path} has no version yet")
+        return AccessError(f"The destination {self.path} has no version yet: publish one with `rollmill run`.")
 
     def _manifest(self, folder: str) -> VersionManifest:
         path = self.path / folder / "manifest.json"
         try:
             return VersionManifest.from_json(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise AccessError(f"the version manifest {path} can't be read: {error}", file=str(path)) from error
+            raise AccessError(
+                f"The version manifest {path} can't be read: {error}. Bring it back from a backup.", file=str(path)
+            ) from error
 
     def _kept_readme(self, folder: str, manifest: VersionManifest, number: int) -> bytes:
         return kept_readme(self.path, folder) or render_card(manifest, number)

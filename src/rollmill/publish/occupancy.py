@@ -15,6 +15,7 @@ README: Final = "README.md"
 MARKER: Final = ".rollmill"
 LOCK: Final = ".rollmill.lock"
 SCRATCH: Final = ".rollmill.tmp"
+DAMAGED: Final = ".rollmill.damaged"
 
 _NO_CONTENT: Final = {LOCK, SCRATCH, ".DS_Store", "Thumbs.db", "desktop.ini", "lost+found"}
 _SHOWN: Final = 5
@@ -30,13 +31,15 @@ def read_current(root: Path) -> Current | None:
         if not root.exists():
             return None
         if not root.is_dir():
-            raise ForeignDestinationError(f"the destination {root} is a file, not a folder. Nothing was touched.")
+            raise ForeignDestinationError(f"The destination {root} is a file, not a folder. Nothing was touched.")
         data = _read_if_there(root / CURRENT)
         if data is not None:
             return Current.from_json(data)
         _check_vacant(root)
     except OSError as error:
-        raise AccessError(f"can't read the destination {root}: {error.strerror or error}", file=str(root)) from error
+        raise AccessError(
+            f"The destination {root} can't be read: {error.strerror or error}.", file=str(root)
+        ) from error
     except NewerFormatError as error:
         raise AccessError(f"{root / CURRENT} can't be used: {error}. Update Rollmill.", file=CURRENT) from error
     except NotOursError as error:
@@ -57,7 +60,7 @@ def check_owner(root: Path, current: Current | None, pipeline: str) -> None:
     claimed = owner(root, current)
     if claimed not in {None, pipeline}:
         raise ForeignDestinationError(
-            f"the destination {root} belongs to the pipeline {claimed!r}, and this is {pipeline!r}. "
+            f"The destination {root} belongs to the pipeline {claimed!r}, and this is {pipeline!r}. "
             "Nothing was touched. Choose another destination, or give the pipeline the name it had."
         )
 
@@ -68,7 +71,7 @@ def check_writable(root: Path) -> None:
     while not place.exists() and place != place.parent:
         place = place.parent
     if not os.access(place, os.W_OK | os.X_OK):
-        raise AccessError(f"the destination {root} can't be written: no permission at {place}", file=str(root))
+        raise AccessError(f"The destination {root} can't be written: no permission at {place}.", file=str(root))
 
 
 def _check_vacant(root: Path) -> None:
@@ -87,7 +90,7 @@ def _check_vacant(root: Path) -> None:
     latest = max((int(number[0]) for number in numbers if number), default=0)
     if latest > 1:
         raise AccessError(
-            f"the destination {root} has {latest} versions and no {CURRENT}: it was deleted. "
+            f"The destination {root} has {latest} versions and no {CURRENT}: it was deleted. "
             "Bring it back from a backup, or publish elsewhere. Nothing was touched.",
             file=CURRENT,
         )
@@ -102,5 +105,5 @@ def _read_if_there(path: Path) -> bytes | None:
 
 def _foreign(root: Path, why: str) -> ForeignDestinationError:
     return ForeignDestinationError(
-        f"the destination {root} is not Rollmill's: it {why}. Nothing was touched. Give an empty or new folder."
+        f"The destination {root} is not Rollmill's: it {why}. Nothing was touched. Give an empty or new folder."
     )

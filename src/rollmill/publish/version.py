@@ -6,14 +6,13 @@ The same values serve every kind of destination: a folder, a bucket, the Hub.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from rollmill.keys import canonical_json
+from rollmill.keys import canonical_json, sealed, unsealed
 from rollmill.publish.configs import MERGE_RULE, ConfigPlan, SplitMapping, plan_configs
 from rollmill.publish.names import safe_segment
 
@@ -79,9 +78,9 @@ class SourceEntry:
     """One source of a version.
 
     `layout` is `name@version`. `splits` maps config and split (raw names) to counts, empty splits included. `reasons`
-    maps a reason code to the records put aside for it. `files` maps the sha256 of a source file to where it came from:
-    a list of {uri, revision, path, config, split, rows, schema (base64 Arrow IPC)}, so that the version alone can be
-    restored.
+    maps a reason code to the records put aside for it, `kept` to those published all the same. `files` maps the sha256
+    of a source file to where it came from: a list of {uri, revision, path, config, split, rows, schema (base64 Arrow
+    IPC)}, so that the version alone can be restored.
     """
 
     name: str
@@ -90,6 +89,7 @@ class SourceEntry:
     layout: str
     splits: Mapping[str, Mapping[str, Counts]]
     reasons: Mapping[str, int] = field(default_factory=dict)
+    kept: Mapping[str, int] = field(default_factory=dict)
     license: str | None = None
     files: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
 
@@ -108,6 +108,7 @@ class SourceEntry:
             "layout": self.layout,
             "splits": splits,
             "reasons": dict(self.reasons),
+            "kept": dict(self.kept),
             "license": self.license,
             "files": dict(self.files),
         }
@@ -180,7 +181,7 @@ class VersionManifest:
         return replace(self, files=tuple(files), configs=plan.configs, mapping=plan.mapping)
 
     def to_json(self) -> bytes:
-        """Encode as canonical JSON, the digest included."""
+        """Encode as canonical JSON, with the digest and a checksum over all."""
         value = {
             "format": VERSION_FORMAT,
             "digest": self.digest,
@@ -193,13 +194,13 @@ class VersionManifest:
             "mapping": [asdict(row) for row in self.mapping],
             "merge_rule": self.merge_rule,
         }
-        return canonical_json(value)
+        return sealed(value)
 
     @classmethod
     def from_json(cls, data: bytes) -> VersionManifest:
         """Decode `to_json`. ValueError if it is none of ours, of another format, or its digest does not fit."""
         try:
-            value = json.loads(data)
+            value = unsealed(data)
             if value["format"] != VERSION_FORMAT:
                 raise ValueError(f"format {value['format']!r}, not {VERSION_FORMAT!r}")
             manifest = cls(
