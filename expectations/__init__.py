@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rollmill.expectations.judgement import Finding, Judgement
 from rollmill.expectations.stream import Frames, FrameStream
-from rollmill.expectations.suites import Check, Suite, suite_digest, suite_for
+from rollmill.expectations.suites import Check, Suite, digest_for, suite_digest, suite_for
 
 if TYPE_CHECKING:
     from rollmill.expectations.validate import validate_stream
@@ -22,6 +22,7 @@ __all__ = [
     "Frames",
     "Judgement",
     "Suite",
+    "digest_for",
     "suite_digest",
     "suite_for",
     "validate_stream",

@@ -9,8 +9,9 @@ def step_faults(steps: pl.DataFrame) -> pl.DataFrame:
     """Derive per row whether its step is out of order.
 
     `steps` has the rows of whole rollouts: rollout, step, candidate, end (see `RolloutLayout.sequence`). Returns one
-    row for each, in the same order: step_gap (the rollout lacks a step before this one, or this one's number),
-    duplicate_step (an earlier row has the same step and candidate), steps_after_end (an earlier step had the end flag).
+    row for each, in the same order: step_unnumbered (it has no number), step_gap (the rollout lacks a step before this
+    one), duplicate_step (an earlier row has the same step and candidate), steps_after_end (an earlier step had the end
+    flag).
     """
     numbered = steps.with_row_index("at")
     distinct = numbered.select("rollout", "step").drop_nulls().unique()
@@ -20,7 +21,8 @@ def step_faults(steps: pl.DataFrame) -> pl.DataFrame:
         first_end, on="rollout", how="left", maintain_order="left"
     )
     return found.select(
-        step_gap=pl.col("step").is_null() | (pl.col("step") != pl.col("rank")).fill_null(value=False),
+        step_unnumbered=pl.col("step").is_null(),
+        step_gap=(pl.col("step") != pl.col("rank")).fill_null(value=False),
         duplicate_step=pl.col("step").is_not_null() & ~pl.struct("rollout", "step", "candidate").is_first_distinct(),
         steps_after_end=(pl.col("step") > pl.col("ended")).fill_null(value=False),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rollmill.errors import DataRefusedError
-from rollmill.expectations.judgement import Judgement
+from rollmill.expectations.judgement import Judgement, joined_results
 from rollmill.expectations.steps import step_faults
 from rollmill.expectations.stream import Frames, FrameStream
 from rollmill.expectations.suites import Suite, suite_for
@@ -24,6 +24,9 @@ from rollmill.promotion import conform
 from rollmill.reading import DigestOf, UnitReader
 from rollmill.store import FolderStore, Manifest
 from rollmill.verdicts import STAGE, Verdict
+
+_OF_ALL_COLUMNS: Final = "expect_table_column"
+"""How expectations begin that are about which columns there are."""
 
 
 @dataclass
@@ -41,11 +44,12 @@ class UnitFrames(FrameStream):
     """
 
     def __init__(self, plan: UnitPlan, suite: Suite, reader: UnitReader) -> None:
-        whole = judged_schema(plan.layout, plan.schema)
-        self._members = {
-            name: name.split(".", 1) for name in _columns(suite) if name not in whole.names and "." in name
-        }
-        named = (_columns(suite) - self._members.keys()) | {column for column, _ in self._members.values()}
+        own = [column for column in judged_schema(plan.layout, plan.schema) if column.name not in plan.lent.names]
+        whole = pa.schema([*own, *plan.lent])
+        self._members = {name: name.split(".", 1) for name in suite.columns if name not in whole.names and "." in name}
+        named = (suite.columns - self._members.keys()) | {column for column, _ in self._members.values()}
+        if any(check.type.startswith(_OF_ALL_COLUMNS) for check in suite.checks):
+            named |= set(whole.names)
         self._arrow = pa.schema([field for field in whole if field.name in named])
         self._reader = reader
         self._plan = plan
@@ -69,6 +73,7 @@ class UnitFrames(FrameStream):
             self.verdict.read[part] = self.verdict.read.get(part, 0) + len(records.rows) + len(records.rejects)
             for reject in records.rejects:
                 self.verdict.bad.setdefault(part, {})[reject.row] = (reject.reason,)
+            self.verdict.arrow_bytes += records.data.nbytes
             if len(records.rows):
                 self.spans.append(_Span(part, records.rows.to_numpy()))
                 layout = self._plan.layout
@@ -98,19 +103,20 @@ def validate_unit(plan: UnitPlan, store: FolderStore, digest: DigestOf) -> UnitW
     known = store.get(STAGE, plan.validate_key)
     if known is not None:
         return UnitWork(known, cached=True, bytes_read=0)
-    suite = suite_for(plan.layout.name, judged_schema(plan.layout, plan.schema))
+    suite = suite_for(plan.layout.name, judged_schema(plan.layout, plan.schema), plan.own)
     reader = UnitReader(plan.unit, plan.inspections, digest)
     frames = UnitFrames(plan, suite, reader)
     judgement = _judge(frames, suite, plan.unit.name)
-    findings, bad = list(judgement.findings), judgement.bad
+    findings, bad, result = list(judgement.findings), judgement.bad, judgement.result
     if frames.steps:
         order = _judge_order(frames, plan.unit.name)
         findings += order.findings
+        result = joined_results(result, order.result)
         bad = whole_rollouts(pl.concat(frames.steps), [bad, order.bad])
     frames.put_aside(bad)
     verdict = frames.verdict
     verdict.findings = [asdict(finding) for finding in findings]
-    verdict.result = judgement.result
+    verdict.result = result
     with store.scratch() as folder:
         path = folder / "bad_rows.parquet"
         payload = verdict.write(path)
@@ -160,13 +166,3 @@ def _member(column: pa.ChunkedArray[Any], name: str) -> pa.ChunkedArray[Any]:
     if pa.types.is_struct(kind) and kind.get_field_index(name) >= 0:
         return pc.struct_field(column, name)
     return pa.chunked_array([pa.nulls(len(column), pa.string())])
-
-
-def _columns(suite: Suite) -> set[str]:
-    """Columns that the checks of a suite name."""
-    named: set[str] = set()
-    for check in suite.checks:
-        if "column" in check.kwargs:
-            named.add(check.kwargs["column"])
-        named.update(check.kwargs.get("column_list", ()))
-    return named

@@ -32,7 +32,8 @@ def validate_stream(stream: FrameStream, suite: Suite, *, name: str, values: boo
     return Judgement(
         rows=session.rows,
         bad=_bad((check, outcome) for check, outcome in pairs if check.severity == "critical"),
-        findings=tuple(_finding(check, outcome) for check, outcome in pairs),
+        findings=tuple(_finding(check, outcome, suite) for check, outcome in pairs),
+        failing=tuple(outcome.failing for outcome in session.outcomes),
         result={"name": name, **session.result},
     )
 
@@ -63,7 +64,7 @@ def _bad(critical: Iterable[tuple[Check, Outcome]]) -> pl.DataFrame:
     return listed.select("row", pl.col("reasons").list.first().alias("reason"), "reasons")
 
 
-def _finding(check: Check, outcome: Outcome) -> Finding:
+def _finding(check: Check, outcome: Outcome, suite: Suite) -> Finding:
     result = outcome.result
     return Finding(
         expectation=check.type,
@@ -73,16 +74,15 @@ def _finding(check: Check, outcome: Outcome) -> Finding:
         success=outcome.success,
         unexpected=int(result.get("unexpected_count") or 0),
         element_count=int(result.get("element_count") or 0),
-        error=outcome.error,
+        error=outcome.error and f"Suite {suite.name!r}, {check.type}: {outcome.error}",
         observed=_plain(result.get("observed_value")),
+        note=(result.get("details") or {}).get("note"),
     )
 
 
 def _column(check: Check) -> str | None:
-    if "column" in check.kwargs:
-        return str(check.kwargs["column"])
-    columns = check.kwargs.get("column_list")
-    return ", ".join(columns) if columns else None
+    named = [check.kwargs.get(key) for key in ("column", "column_A", "column_B")]
+    return ", ".join([str(name) for name in named if name] + list(check.kwargs.get("column_list", ()))) or None
 
 
 def _plain(value: Any) -> Any:

@@ -8,17 +8,31 @@ from __future__ import annotations
 import time
 from importlib import import_module
 
-from rollmill.config import Pipeline
-from rollmill.expectations.suites import suite_digest, suite_for
+from rollmill.config import Pipeline, Validation
+from rollmill.dataset import STAGE as DATASET
+from rollmill.declared import refuse_drift
+from rollmill.errors import RollmillError
+from rollmill.expectations.data_docs.place import existing_index
+from rollmill.expectations.data_docs.site import entries_of
+from rollmill.expectations.dataset import key_of
+from rollmill.expectations.suites import digest_for
 from rollmill.flows.server import configured_server, server
 from rollmill.ingest import NotIngestedError, ingest_known
 from rollmill.limits import judge_limits
 from rollmill.normalize import STAGE as NORMALIZE
-from rollmill.plan import Plan, make_plan
+from rollmill.plan import Plan, UnitPlan, make_plan
 from rollmill.progress import advance, begin
 from rollmill.publish import FolderDestination
 from rollmill.release import make_version
-from rollmill.report import Report, describe_plan, describe_verdicts, describe_version
+from rollmill.report import (
+    Report,
+    describe_dataset,
+    describe_declared,
+    describe_plan,
+    describe_verdicts,
+    describe_version,
+    refuse,
+)
 from rollmill.store import FolderStore, Manifest
 from rollmill.verdicts import STAGE as VALIDATE
 
@@ -55,13 +69,14 @@ def known_plan(pipeline: Pipeline) -> Plan | None:
         ingested = [ingest_known(source, store) for source in pipeline.sources]
     except NotIngestedError:
         return None
-    return make_plan(pipeline, ingested, lambda layout, schema: suite_digest(suite_for(layout, schema)))
+    return make_plan(pipeline, ingested, digest_for)
 
 
 def unchanged(pipeline: Pipeline) -> Report | None:
     """Report a pipeline whose version is at its destination already; None if there is work.
 
-    Raises QuarantineLimitError if the limits forbid what was put aside.
+    Raises QuarantineLimitError if the limits forbid what was put aside, and DriftError for a false claim or, with
+    strict_card, any difference from what is declared; its `report` is set.
     """
     start = time.perf_counter()
     destination = FolderDestination(pipeline.destination_path)
@@ -72,21 +87,34 @@ def unchanged(pipeline: Pipeline) -> Report | None:
     store = FolderStore(pipeline.store_path)
     verdicts = _all(store, VALIDATE, [unit.validate_key for unit in plan.units])
     done = _all(store, NORMALIZE, [unit.normalize_key for unit in plan.units])
-    if verdicts is None or done is None:
+    found = store.get(DATASET, key_of(plan))
+    if verdicts is None or done is None or found is None:
         return None
     judged = [(unit, verdicts[unit.validate_key]) for unit in plan.units]
-    judge_limits(judged, pipeline.validation.max_quarantine)
-    version = make_version(plan, done).keeping(destination.read_manifest())
-    if version.digest != current.digest:
-        return None
-    destination.repair(pipeline.name)
     report = Report("unchanged", destination=str(pipeline.destination_path))
     describe_plan(report, plan)
     describe_verdicts(report, judged)
+    describe_declared(report, plan, judged)
+    _judge(report, judged, pipeline.validation)
+    version = make_version(plan, done).keeping(destination.read_manifest())
+    if version.digest != current.digest or not destination.holds(version):
+        return None
+    destination.repair(pipeline.name)
+    describe_dataset(report, found)
     describe_version(report, version)
     report.version = {"number": current.number, "digest": current.digest}
+    report.data_docs = existing_index(store, pipeline.name, [entry.key for entry in entries_of(judged, found)])
     _all_cached(report, plan, len(version.files), time.perf_counter() - start)
     return report
+
+
+def _judge(report: Report, judged: list[tuple[UnitPlan, Manifest]], validation: Validation) -> None:
+    try:
+        refuse_drift(report.declared_vs_observed, strict_card=validation.strict_card)
+        judge_limits(judged, validation.max_quarantine)
+    except RollmillError as error:
+        error.report = refuse(report, error)  # type: ignore[attr-defined]
+        raise
 
 
 def _all(store: FolderStore, stage: str, keys: list[str]) -> dict[str, Manifest] | None:

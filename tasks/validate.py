@@ -14,6 +14,7 @@ from rollmill.sources.index import StatIndex
 from rollmill.store import FolderStore
 from rollmill.tasks.batches import Batch
 from rollmill.tasks.log import stage_log
+from rollmill.verdicts import told
 
 
 @task(name="validate", task_run_name="validate {batch.name}", cache_policy=NO_CACHE, persist_result=False)
@@ -24,7 +25,8 @@ def validate(batch: Batch, store: FolderStore) -> dict[str, UnitWork]:
         for plan in batch.units:
             work = validate_unit(plan, store, index.digest)
             done[plan.validate_key] = work
-            aside = sum(sum(part["reasons"].values()) for part in work.manifest.facts["parts"].values())
+            found = [one for part in work.manifest.facts["parts"].values() for one in told(part, plan.keep)]
+            aside = sum(one.count for one in found if not one.kept)
             stage_log().info("%s: %d records, %d put aside%s", plan.unit.name, plan.unit.rows, aside, _known(work))
             advance("validate", plan.unit.rows)
     return done

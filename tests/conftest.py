@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rollmill.config import Pipeline, build_pipeline
-from rollmill.expectations import suite_digest, suite_for
+from rollmill.declared import refuse_drift
+from rollmill.expectations import digest_for
+from rollmill.expectations.dataset import validate_dataset
 from rollmill.expectations.units import validate_unit
 from rollmill.ingest import ingest
 from rollmill.limits import judge_limits
@@ -22,7 +24,7 @@ from rollmill.normalize import QUARANTINE, normalize_unit
 from rollmill.plan import Ingested, Plan, make_plan
 from rollmill.publish import FolderDestination, Outcome, VersionManifest
 from rollmill.release import make_version
-from rollmill.report import Report, describe_plan, describe_version
+from rollmill.report import Report, describe_dataset, describe_declared, describe_plan, describe_version
 from rollmill.restore import Restored, restore
 from rollmill.sources.index import StatIndex
 from rollmill.store import FolderStore, Manifest
@@ -31,16 +33,20 @@ from rollmill.verdicts import load_verdict
 
 def plan_of(pipeline: Pipeline, ingested: Iterable[Ingested]) -> Plan:
     """Plan with the suites there are."""
-    return make_plan(pipeline, ingested, lambda layout, schema: suite_digest(suite_for(layout, schema)))
+    return make_plan(pipeline, ingested, digest_for)
 
 
 @dataclass(frozen=True)
 class Milled:
-    """A published dataset, and all that was made on the way. `verdicts` and `done` are manifests by key."""
+    """A published dataset, and all that was made on the way.
+
+    `verdicts` and `done` are manifests by key, `dataset` is what was found over all units.
+    """
 
     plan: Plan
     verdicts: Mapping[str, Manifest]
     done: Mapping[str, Manifest]
+    dataset: Manifest
     version: VersionManifest
     outcome: Outcome
     destination: FolderDestination
@@ -95,16 +101,21 @@ class Mill:
         digest = StatIndex(store.stat_index).digest
         report = Report("published", destination=str(destination.path))
         describe_plan(report, plan)
+        strict = plan.pipeline.validation.strict_card
+        refuse_drift(report.declared_vs_observed, strict_card=strict)
         verdicts = {unit.validate_key: validate_unit(unit, store, digest).manifest for unit in plan.units}
-        judge_limits(
-            [(unit, verdicts[unit.validate_key]) for unit in plan.units], plan.pipeline.validation.max_quarantine
-        )
+        judged = [(unit, verdicts[unit.validate_key]) for unit in plan.units]
+        describe_declared(report, plan, judged)
+        judge_limits(judged, plan.pipeline.validation.max_quarantine)
+        refuse_drift(report.declared_vs_observed, strict_card=strict)
         done = {
             unit.normalize_key: normalize_unit(
                 unit, load_verdict(store, verdicts[unit.validate_key]), store, digest
             ).manifest
             for unit in plan.units
         }
+        found = validate_dataset(plan, done, store).manifest
+        describe_dataset(report, found)
         version = make_version(plan, done)
         describe_version(report, version)
         current = destination.current()
@@ -115,7 +126,7 @@ class Mill:
             expected_parent=current.digest if current else None,
             allow_shrink=True,
         )
-        return Milled(plan, verdicts, done, version, outcome, destination, store, report)
+        return Milled(plan, verdicts, done, found, version, outcome, destination, store, report)
 
 
 @pytest.fixture

@@ -176,3 +176,30 @@ def test_the_store_is_by_default_in_the_users_data_folder(monkeypatch: pytest.Mo
     assert pipeline.store_path.name == "store"
     if os.name == "posix" and os.uname().sysname == "Linux":
         assert pipeline.store_path == tmp_path / "rollmill" / "store"
+
+
+CLAIMS = "name: a\ndestination: b\nsources:\n- uri: x\n  claims:\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("row: 4", "line 6: there is no key `sources.0.claims.row`. Did you mean `rows`?"),
+        ("rows: many", "line 6: `sources.0.claims.rows`"),
+        ("rows: '16710'", "line 6: `sources.0.claims.rows`"),
+        ("rows: true", "line 6: `sources.0.claims.rows`"),
+        ("splits: -1", "line 6: `sources.0.claims.splits`"),
+        ("rows_by_split: {train: 1.5}", "line 6: `sources.0.claims.rows_by_split.train`"),
+        ("columns: reward", "line 6: `sources.0.claims.columns`"),
+    ],
+)
+def test_claims_are_checked_by_key_and_line(tmp_path: Path, line: str, said: str) -> None:
+    assert said in refusal(tmp_path, f"{CLAIMS}    {line}\n")
+
+
+def test_claims_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(f"{CLAIMS}    rows: 4\n    rows_by_split: {{train: 4}}\n    columns: [prompt]\n")
+    claims = load_pipeline(path).sources[0].claims
+    assert (claims.rows, claims.rollouts, claims.splits) == (4, None, None)
+    assert (claims.rows_by_split, claims.columns) == ({"train": 4}, ("prompt",))

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -20,16 +21,22 @@ from pydantic.fields import FieldInfo
 
 from rollmill import errors
 from rollmill.cli import app
-from rollmill.config import Pipeline, Source, Validation, load_pipeline
+from rollmill.config import Claims, Pipeline, Source, Validation, load_pipeline
+from rollmill.dataset import DatasetCheck
+from rollmill.declared import Comparison
 from rollmill.demo import write_demo
 from rollmill.errors import QuarantineLimitError, RollmillError
 from rollmill.expectations import suite_for
 from rollmill.expectations.suites.act_prm import STEP_ORDER
+from rollmill.expectations.suites.dataset import CHECKPOINTS, SEQUENCES, SPLITS
+from rollmill.expectations.suites.unified import UNIFIED
+from rollmill.expectations.told import limit_of, lines
 from rollmill.formats import JSON_TEXT_KEY
 from rollmill.layouts import known_layouts
 from rollmill.layouts.base import Origin
 from rollmill.quarantine import quarantine_schema
-from rollmill.report import Comparison, Report, StageStats
+from rollmill.reasons import KEEPABLE, NOT_KEEPABLE
+from rollmill.report import Report, StageStats
 from rollmill.schema import MESSAGE, SCHEMA, markdown_table, type_name
 from tests.comparing import rows_of
 from tests.conftest import Mill, write_lines
@@ -47,6 +54,11 @@ TYPES = {
     "tuple[str, ...]": "list of text",
     "dict[str, str]": "mapping of text to text",
     "Validation": "mapping",
+    "Claims": "mapping",
+    "int | None": "whole number",
+    "dict[str, int]": "mapping of text to whole number",
+    "SuiteFile | None": "path",
+    "tuple[Expectation, ...]": "list of expectations",
 }
 
 
@@ -80,9 +92,15 @@ def run(codes: list[str], scope: dict[str, Any]) -> None:
         assert printed.getvalue().splitlines() == re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", [README, DOCS / "quarantine.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [README, DOCS / "quarantine.md", DOCS / "expectations.md"], ids=lambda page: page.name)
 def test_the_python_examples_run(page: Path, at_work: Path) -> None:
     run([code for code in blocks(page, "python") if "load_dataset" not in code], {})
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # while Great Expectations is imported
+def test_the_example_of_the_engine_alone_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(blocks(DOCS / "gx-polars.md", "python"), {})
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # within datasets
@@ -130,6 +148,7 @@ def test_the_console_sessions_of_the_readme(tmp_path: Path) -> None:
 
 def steady(line: str) -> str:
     """Take off a printed line what differs from run to run: seconds, and digests (they move with library versions)."""
+    line = re.sub(r"/[0-9a-f]{16}/index\.html", "/digest/index.html", line)
     cells = line.split()
     if cells and cells[0] in {"ingest", "validate", "normalize", "publish"} and len(cells) == 5:
         return " ".join(cells[:3] + cells[4:])
@@ -150,6 +169,19 @@ def test_the_table_of_columns_is_the_schema() -> None:
     assert type_name(MESSAGE) in page
 
 
+def test_the_table_of_expectations_is_what_the_engine_serves() -> None:
+    from rollmill.expectations.engine import gallery
+
+    assert gallery.markdown_table() in (DOCS / "expectations.md").read_text()
+
+
+def test_our_own_expectations_are_documented() -> None:
+    from rollmill.expectations.engine.own import OWN
+
+    documented = {unquoted(row[0]) for row in table(DOCS / "expectations.md", "## Our own")}
+    assert documented == {kind.expectation_type for kind in OWN}
+
+
 def commands() -> list[tuple[str, Any]]:
     from typer.main import get_command
 
@@ -162,7 +194,8 @@ def test_every_option_is_documented(name: str, command: Any) -> None:
     text = section(DOCS / "cli.md", f"## `{name}`")
     options = [option for each in command.params for option in (*each.opts, *each.secondary_opts)]
     assert [option for option in options if f"`{option}`" not in text and option not in {"-h", "--help"}] == []
-    documented = {unquoted(cell) for row in table(DOCS / "cli.md", f"## `{name}`") for cell in row[0].split(", ")}
+    first = re.findall(r"^\| (`-.*?) \|", text, re.MULTILINE)
+    documented = {unquoted(cell) for cells in first for cell in cells.split(", ")}
     assert documented - {"-h", "--help"} == {option for option in options if option.startswith("--")} - {"--help"}
 
 
@@ -172,7 +205,13 @@ def test_no_command_is_documented_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "heading"), [(Pipeline, "## Keys"), (Source, "### `sources`"), (Validation, "### `validation`")]
+    ("model", "heading"),
+    [
+        (Pipeline, "## Keys"),
+        (Source, "### `sources`"),
+        (Claims, "### `claims`"),
+        (Validation, "### `validation`"),
+    ],
 )
 def test_every_key_of_the_pipeline_file_is_documented(model: type[BaseModel], heading: str) -> None:
     documented = table(DOCS / "pipeline-file.md", heading, columns=3)
@@ -225,6 +264,12 @@ def test_every_reason_code_in_use_is_documented() -> None:
     assert sorted(documented) == sorted(used)
 
 
+def test_which_codes_can_be_kept_is_documented() -> None:
+    documented = {unquoted(row[0]): row[2] for row in table(DOCS / "quarantine.md", "## Reason codes")}
+    assert {code for code, can in documented.items() if can == "yes"} == set(KEEPABLE)
+    assert {code for code, can in documented.items() if can == "no"} == set(NOT_KEEPABLE)
+
+
 def test_the_columns_of_a_quarantine_file_are_documented() -> None:
     documented = [unquoted(row[0]) for row in table(DOCS / "quarantine.md", "## Where the records are")]
     assert documented == quarantine_schema(pa.schema([pa.field("prompt", pa.string())])).names
@@ -236,6 +281,24 @@ def test_the_members_of_the_report_are_documented() -> None:
     assert [unquoted(row[0]) for row in table(page, "## Stages")] == list(StageStats.__annotations__)
     compared = [unquoted(row[0]) for row in table(page, "## Declared against observed")]
     assert compared == list(Comparison.__annotations__)
+
+
+def test_the_checks_of_the_dataset_are_documented() -> None:
+    page = DOCS / "dataset-checks.md"
+    owed = [unquoted(row[0]) for row in table(page, "## What every layout owes")]
+    assert owed == list(dict.fromkeys(check.reason for check in UNIFIED.checks))
+    for heading, measures in {"Splits": SPLITS, "Checkpoints": CHECKPOINTS, "Sequences": SEQUENCES}.items():
+        documented = [(unquoted(row[0]), *row[1:3]) for row in table(page, f"## {heading}")]
+        assert documented == [(measure.code, measure.severity, limit_of(measure)) for measure in measures]
+    members = [name for row in table(DOCS / "report.md", "## Checks of the dataset") for name in row[0].split(", ")]
+    assert sorted(map(unquoted, members)) == sorted(DatasetCheck.__slots__)
+
+
+def test_the_line_of_a_check_is_the_one_shown() -> None:
+    cut = DatasetCheck("truncated_share", "warning", success=False, observed=0.34, at_most=0.2, source="critic")
+    found = {"train_4": 0.34, "train_7": 0.3, "train_9": 0.25}
+    checks = [replace(cut, config="default", split=split, observed=share) for split, share in found.items()]
+    assert [line + "\n" for line in lines(checks)] == blocks(DOCS / "dataset-checks.md", "text")
 
 
 def test_the_kinds_of_errors_and_their_exit_codes_are_documented() -> None:

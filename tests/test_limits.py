@@ -6,30 +6,45 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from rollmill.errors import FileRefusedError, QuarantineLimitError
+from rollmill.errors import DataRefusedError, FileRefusedError, QuarantineLimitError
 from rollmill.layouts import layout_named
 from rollmill.limits import judge_limits
 from rollmill.plan import UnitPlan
 from rollmill.snapshot import SourceFile
 from rollmill.store import Manifest
 from rollmill.units import Part, Unit
+from tests.conftest import Mill, write_parquet
 
 Judged = tuple[UnitPlan, Manifest]
 COLUMNS = {"empty_response": "response", "reward_missing": "score"}
 
 
-def unit(split: str, *files: tuple[str, int, dict[str, int]], source: str = "lab", config: str = "default") -> Judged:
+def unit(
+    split: str,
+    *files: tuple[str, int, dict[str, int]],
+    source: str = "lab",
+    config: str = "default",
+    keep: tuple[str, ...] = (),
+) -> Judged:
     """A judged unit of files: path, records read, those put aside by reason."""
     listed = [SourceFile(path, Path(path), 1, path, config, split) for path, _, _ in files]
     parts = tuple(Part(file, 0, 1, 0, rows) for file, (_, rows, _) in zip(listed, files, strict=True))
     plan = UnitPlan(
-        Unit(source, config, split, 0, parts), layout_named("prompt_response"), {}, pa.schema([]), {}, "v", "n"
+        Unit(source, config, split, 0, parts),
+        layout_named("prompt_response"),
+        {},
+        pa.schema([]),
+        {},
+        "v",
+        "n",
+        keep=keep,
     )
     facts = {
         str(i): {"read": rows, "reasons": reasons, "first": dict.fromkeys(reasons, 100 + i)}
         for i, (_, rows, reasons) in enumerate(files)
     }
-    findings = [{"reason": code, "column": column} for code, column in COLUMNS.items()]
+    found = {"expectation": "expect_column_values_to_not_be_null", "severity": "critical", "success": False}
+    findings = [found | {"reason": code, "column": column} for code, column in COLUMNS.items()]
     return plan, Manifest("validate", "v", facts={"parts": facts, "findings": findings})
 
 
@@ -133,3 +148,53 @@ def test_one_record_without_a_reward_does_not_refuse_a_file_of_many() -> None:
     judge_limits([unit("train", *files)], 0.01)
     with pytest.raises(FileRefusedError, match="score"):
         judge_limits([unit("train", ("only.jsonl", 1, {"reward_missing": 1}))], 0.01)
+
+
+def test_kept_records_count_as_good() -> None:
+    found = {"empty_response": 500, "empty_response+reward_missing": 9, "bad_json": 1}
+    judge_limits([unit("train", ("a", 1000, found), keep=("empty_response",))], 0.01)
+    message = refusal(0.009, unit("train", ("a", 1000, found), keep=("empty_response",)))
+    assert "10 of 1000" in message
+    assert "empty_response 9, bad_json 1" in message
+
+
+def test_a_file_whose_null_rewards_are_kept_is_not_refused() -> None:
+    judge_limits([unit("train", ("a", 60, {"reward_missing": 60}), keep=("reward_missing",))], 0.01)
+
+
+def test_the_message_names_the_codes_to_keep_and_never_one_that_can_not_be() -> None:
+    found = {"empty_response+reward_missing": 40, "bad_json": 30}
+    assert "flagged with --keep empty_response --keep reward_missing," in refusal(0, unit("train", ("a", 100, found)))
+    assert "--keep" not in refusal(0, unit("train", ("a", 100, {"bad_json": 30})))
+    judge_limits([unit("train", ("a", 100, found), keep=("empty_response", "reward_missing"))], 0.3)
+
+
+def failing(expectation: str, observed: Any, **more: Any) -> Judged:
+    plan, verdict = unit("train", ("a", 60, {}))
+    finding = {"expectation": expectation, "column": "reward", "severity": "critical", "reason": None, "success": False}
+    return plan, Manifest(
+        "validate", "v", facts=verdict.facts | {"findings": [finding | {"observed": observed} | more]}
+    )
+
+
+def test_a_critical_check_of_a_table_that_fails_refuses_the_run() -> None:
+    judge_limits([failing("expect_column_mean_to_be_between", 0.5, severity="warning")], 1.0)
+    judge_limits([failing("expect_column_mean_to_be_between", 0.5, success=True)], 1.0)
+    with pytest.raises(DataRefusedError, match=r"lab/default/train#0.*mean_to_be_between \(reward\) fails, found 0.5"):
+        judge_limits([failing("expect_column_mean_to_be_between", 0.5)], 1.0)
+    with pytest.raises(DataRefusedError) as caught:
+        judge_limits([failing("expect_column_most_common_value_to_be_in_set", ["CANARY"])], 1.0)
+    assert "CANARY" not in caught.value.message
+
+
+def test_one_bad_split_of_127_refuses_a_run_though_it_is_under_one_percent_of_all(mill: Mill, tmp_path: Path) -> None:
+    for number in range(1, 128):
+        bad = 30 if number == 64 else 0
+        rows = {"prompt": [f"{i}?" for i in range(60)], "response": [""] * bad + ["x"] * (60 - bad)}
+        write_parquet(tmp_path / "critic" / "data" / f"train_{number}-00000-of-00001.parquet", rows)
+    with pytest.raises(QuarantineLimitError) as caught:
+        mill(tmp_path / "critic", validation={})
+    assert "split train_64 of source critic (config default): 30 of 60 records" in caught.value.message
+    assert "source critic: " not in caught.value.message
+    assert caught.value.file == "data/train_64-00000-of-00001.parquet"
+    assert not (mill.root / "dest").exists()

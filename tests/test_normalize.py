@@ -85,7 +85,7 @@ def test_quarantine_holds_the_whole_record_its_place_and_reasons(mixed: Milled) 
 def test_quarantined_text_is_nowhere_but_in_the_quarantine(mixed: Milled) -> None:
     manifests = [path.read_bytes() for path in (mixed.store.root / "artifacts").rglob("*.json")]
     published = [path.read_bytes() for path in mixed.destination.path.rglob("*") if path.is_file()]
-    assert len(manifests) == 3
+    assert len(manifests) == 4
     assert not any(b"CANARY" in data for data in (*manifests, *published))
     assert "CANARY" not in str(mixed.rollouts().to_pylist())
     assert "CANARY" not in str([manifest.facts for manifest in (*mixed.verdicts.values(), *mixed.done.values())])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rollmill.errors import FileRefusedError, QuarantineLimitError
-from rollmill.report import STAGES, Comparison, Report, compare_declared, describe_plan, refuse
+from rollmill.report import STAGES, Report, describe_declared, describe_plan, refuse
 from tests.conftest import Mill, write_lines, write_parquet
 
 CONTRACT = {
@@ -17,12 +17,15 @@ CONTRACT = {
     "rows_dropped",
     "rows_written",
     "reasons",
+    "kept",
     "error",
     "version",
     "destination",
     "stages",
     "sources",
     "declared_vs_observed",
+    "dataset_checks",
+    "data_docs",
     "warnings",
 }
 CARD = """\
@@ -70,7 +73,7 @@ def test_a_report_counts_records_and_reasons(mill: Mill, folder: Path) -> None:
     assert shown["reasons"] == {"empty_response": 1}
     assert shown["error"] is None
     source = shown["sources"][0]
-    assert source.keys() == {"name", "uri", "revision", "layout", "splits"}
+    assert source.keys() == {"name", "uri", "revision", "layout", "splits", "rollouts"}
     assert (source["name"], source["layout"], source["splits"]) == ("lab", "prompt_response@1", {"test": 1, "train": 4})
     assert len(source["revision"]) == 64
 
@@ -84,55 +87,34 @@ def test_reasons_add_up_over_sources(mill: Mill, folder: Path, tmp_path: Path) -
 
 def test_declared_numbers_stand_beside_observed_ones(mill: Mill, folder: Path) -> None:
     report = mill(folder).report
-    assert report.declared_vs_observed == [
-        Comparison("train.num_examples", "README.md", 4, 4, "equal"),
-        Comparison("test.num_examples", "README.md", 9, 1, "differs"),
-        Comparison("validation.num_examples", "README.md", 1, None, "missing"),
-        Comparison("splits", "README.md", 3, 2, "differs"),
-    ]
+    found = {c.field: (c.source, c.file, c.declared, c.observed, c.verdict) for c in report.declared_vs_observed}
+    assert found == {
+        "train.num_examples": ("lab", "README.md", 4, 4, "equal"),
+        "test.num_examples": ("lab", "README.md", 9, 1, "differs"),
+        "validation.num_examples": ("lab", "README.md", 1, None, "missing"),
+        "splits": ("lab", "README.md", 3, 2, "differs"),
+    }
     warnings = "\n".join(report.warnings)
     assert "test.num_examples = 9, the files hold 1" in warnings
     assert "validation.num_examples = 1, the files hold none" in warnings
     assert "train.num_examples" not in warnings
 
 
-def test_splits_that_were_not_asked_for_are_not_missed(mill: Mill, folder: Path) -> None:
-    report = mill({"uri": str(folder), "splits": ["train"]}).report
-    assert report.declared_vs_observed == [
-        Comparison("train.num_examples", "README.md", 4, 4, "equal"),
-        Comparison("splits", "README.md", 1, 1, "equal"),
-    ]
+def test_a_difference_is_told_once(mill: Mill, folder: Path) -> None:
+    report, plan = Report("published"), mill.plan(folder)
+    describe_plan(report, plan)
+    before = list(report.warnings)
+    describe_declared(report, plan)
+    assert report.warnings == before
 
 
-def test_configs_are_compared_apart(mill: Mill, tmp_path: Path) -> None:
-    card = """\
----
-dataset_info:
-- config_name: a
-  splits: [{name: train, num_examples: 1}]
-- config_name: b
-  splits: [{name: train, num_examples: 1}]
-configs:
-- {config_name: a, data_files: a.jsonl}
-- {config_name: b, data_files: b.jsonl}
----
-"""
+def test_records_are_told_by_config_and_split(mill: Mill, tmp_path: Path) -> None:
     write_lines(tmp_path / "lab" / "a.jsonl", [{"prompt": "a", "response": "b"}])
     write_lines(tmp_path / "lab" / "b.jsonl", [{"prompt": "c", "response": "d"}, {"prompt": "e", "response": "f"}])
-    (tmp_path / "lab" / "README.md").write_text(card)
-    report = mill(tmp_path / "lab").report
-    found = {c.field: (c.declared, c.observed, c.verdict) for c in report.declared_vs_observed}
-    assert found == {
-        "a.train.num_examples": (1, 1, "equal"),
-        "a.splits": (1, 1, "equal"),
-        "b.train.num_examples": (1, 2, "differs"),
-        "b.splits": (1, 1, "equal"),
-    }
-    assert report.sources[0]["splits"] == {"a/train": 1, "b/train": 2}
-
-
-def test_a_source_without_a_card_declares_nothing() -> None:
-    assert compare_declared({}, [], {}) == []
+    configs = "[{config_name: a, data_files: a.jsonl}, {config_name: b, data_files: b.jsonl}]"
+    (tmp_path / "lab" / "README.md").write_text(f"---\nconfigs: {configs}\n---\n")
+    source = mill(tmp_path / "lab").report.sources[0]
+    assert (source["splits"], source["rollouts"]) == ({"a/train": 1, "b/train": 2}, 3)
 
 
 def test_files_passed_over_and_harmless_changes_are_told(mill: Mill, tmp_path: Path) -> None:

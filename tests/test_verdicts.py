@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from rollmill.store import FolderStore, Manifest
-from rollmill.verdicts import BAD_ROWS, STAGE, Verdict, load_verdict
+from rollmill.verdicts import BAD_ROWS, STAGE, Verdict, load_verdict, told
+
+KEPT = ("empty_response", "reward_missing")
 
 
 @pytest.fixture
@@ -27,8 +29,6 @@ def keep(store: FolderStore, verdict: Verdict) -> Manifest:
 def test_a_record_counts_once_under_its_first_reason(verdict: Verdict) -> None:
     assert verdict.count == 3
     assert verdict.reasons == {"empty_response": 2, "bad_json": 1}
-    assert verdict.part_reasons(1) == {"empty_response": 1, "bad_json": 1}
-    assert verdict.part_reasons(2) == {}
 
 
 def test_facts_count_every_part_that_was_read(verdict: Verdict) -> None:
@@ -37,14 +37,30 @@ def test_facts_count_every_part_that_was_read(verdict: Verdict) -> None:
             "0": {"read": 6, "reasons": {"empty_response": 1}, "first": {"empty_response": 5}},
             "1": {
                 "read": 9,
-                "reasons": {"empty_response": 1, "bad_json": 1},
-                "first": {"empty_response": 7, "bad_json": 2},
+                "reasons": {"empty_response+reward_missing": 1, "bad_json": 1},
+                "first": {"empty_response+reward_missing": 7, "bad_json": 2},
             },
             "2": {"read": 4, "reasons": {}, "first": {}},
         },
+        "arrow_bytes": 0,
         "findings": [{"expectation": "x"}],
         "result": {"success": False},
     }
+
+
+def test_what_is_kept_must_be_kept_for_all_of_its_reasons(verdict: Verdict) -> None:
+    assert verdict.without([]).bad == verdict.bad
+    assert verdict.without(["empty_response"]).bad == {
+        1: {7: ("empty_response", "reward_missing"), 2: ("bad_json",)},
+        0: {},
+    }
+    assert verdict.without(["empty_response", "reward_missing"]).bad == {1: {2: ("bad_json",)}, 0: {}}
+    one, both = (sorted(told(verdict.facts()["parts"]["1"], keep), key=lambda t: t.first) for keep in (KEPT[:1], KEPT))
+    assert [(t.reason, t.count, t.first, t.kept) for t in one] == [
+        ("bad_json", 1, 2, False),
+        ("empty_response", 1, 7, False),
+    ]
+    assert [t.kept for t in both] == [False, True]
 
 
 def test_a_verdict_comes_back_from_the_store(tmp_path: Path, verdict: Verdict) -> None:

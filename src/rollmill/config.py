@@ -17,9 +17,11 @@ import platformdirs
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from rollmill.checks import Expectation, SuiteFile
 from rollmill.errors import ConfigError
 from rollmill.formats import split_ending
 from rollmill.layouts import layout_named
+from rollmill.reasons import checked_keep
 from rollmill.sources.local import local_path
 from rollmill.units import UNIT_BYTES
 
@@ -61,6 +63,19 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Count = Annotated[int, Field(ge=0, strict=True)]
+
+
+class Claims(_Model):
+    """What a source must hold. A run whose source holds anything else is refused."""
+
+    rows: Count | None = Field(None, description="Records in all.")
+    rollouts: Count | None = Field(None, description="Rollouts in all.")
+    splits: Count | None = Field(None, description="Number of splits.")
+    rows_by_split: dict[str, Count] = Field(default_factory=dict, description="Records of splits, by name.")
+    columns: tuple[str, ...] = Field((), description="Columns that must be there.")
+
+
 class Source(_Model):
     """One dataset to read. `name` becomes data_source; it must stay the same for ids to stay the same."""
 
@@ -70,6 +85,10 @@ class Source(_Model):
     options: dict[str, str] = Field(default_factory=dict, description="Options of the layout.")
     config: str | None = Field(None, description="Read this config of the source's card only.")
     splits: tuple[str, ...] = Field((), description="Read these splits only; all if empty.")
+    suite: SuiteFile | None = Field(None, description="A saved suite of Great Expectations, beside the built-in one.")
+    expectations: tuple[Expectation, ...] = Field((), description="Expectations beside, or instead of, those there.")
+    claims: Claims = Field(Claims(), description="What the source must hold.")
+    keep: tuple[str, ...] = Field((), description="Reason codes whose records are published all the same, flagged.")
 
     @model_validator(mode="after")
     def _options_are_known(self) -> Source:
@@ -79,6 +98,16 @@ class Source(_Model):
             except ConfigError as error:
                 raise ValueError(error.message) from error
         return self
+
+    @model_validator(mode="after")
+    def _codes_can_be_kept(self) -> Source:
+        checked_keep(self.keep, {check.reason for check in self.checks if check.reason})
+        return self
+
+    @property
+    def checks(self) -> tuple[Expectation, ...]:
+        """The user's expectations: those of the suite, then those given here, which win."""
+        return (*(self.suite.expectations if self.suite else ()), *self.expectations)
 
     @property
     def slug(self) -> str:
@@ -106,6 +135,7 @@ class Validation(_Model):
     max_quarantine: float = Field(
         0.01, ge=0, le=1, description="Largest share of records put aside, per source and split."
     )
+    strict_card: bool = Field(default=False, description="Refuse a run whose sources are not what is declared of them.")
 
 
 class Pipeline(_Model):
@@ -183,7 +213,8 @@ def _rooted(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     rooted = raw | {key: absolute(raw[key]) for key in ("store", "destination") if key in raw}
     if isinstance(raw.get("sources"), list):
         rooted["sources"] = [
-            s | {"uri": absolute(s["uri"])} if isinstance(s, dict) and "uri" in s else s for s in raw["sources"]
+            s | {key: absolute(s[key]) for key in ("uri", "suite") if key in s} if isinstance(s, dict) else s
+            for s in raw["sources"]
         ]
     return rooted
 
@@ -224,13 +255,14 @@ def _problem(error: Any) -> str:
         return f"there is no key `{where}`. " + (f"Did you mean `{near[0]}`?" if near else f"Known keys: {known}.")
     if error["type"] == "missing":
         return f"the key `{where}` is missing."
-    return f"`{where}`: {error['msg'].removeprefix('Value error, ')}."
+    return f"`{where}`: {error['msg'].removeprefix('Value error, ').rstrip('.')}."
 
 
 def _keys_at(place: tuple[int | str, ...]) -> list[str]:
-    models: dict[str, type[BaseModel]] = {"sources": Source, "validation": Validation}
+    models: dict[str, type[BaseModel]] = {"sources": Source, "validation": Validation, "claims": Claims}
     names = [str(part) for part in place if not isinstance(part, int)]
-    return list(models.get(names[0], Pipeline).model_fields if names else Pipeline.model_fields)
+    known = [models[name] for name in names if name in models]
+    return list((known[-1] if known else Pipeline).model_fields)
 
 
 def _line_of(node: yaml.Node | None, place: tuple[int | str, ...]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -64,11 +64,19 @@ def show_report(report: Report) -> None:
     )
     for code, count in sorted(report.reasons.items()):
         out.print(f"  put aside: {code} {count}", highlight=False)
+    for code, count in sorted(report.kept.items()):
+        out.print(f"  kept: {code} {count}", highlight=False)
+    if report.data_docs:
+        out.print(f"data docs: {escape(report.data_docs)}", highlight=False)
     out.print(_stage_table(report))
-    for line in report.warnings[:_MOST_WARNINGS]:
+    _show_notes(report.warnings, "in the report (--json)")
+
+
+def _show_notes(notes: Sequence[str], rest: str) -> None:
+    for line in notes[:_MOST_WARNINGS]:
         err.print(f"[yellow]note[/yellow] {escape(line)}", highlight=False)
-    if len(report.warnings) > _MOST_WARNINGS:
-        err.print(f"[yellow]note[/yellow] and {len(report.warnings) - _MOST_WARNINGS} more in the report (--json)")
+    if len(notes) > _MOST_WARNINGS:
+        err.print(f"[yellow]note[/yellow] and {len(notes) - _MOST_WARNINGS} more {rest}", highlight=False)
 
 
 def _stage_table(report: Report) -> Table:
@@ -104,6 +112,7 @@ def show_plan(survey: Survey) -> None:
     out.print(table)
     for stage, (units, left) in survey.todo.items():
         out.print(f"{stage}: {units} units, {left} to do", highlight=False)
+    _show_notes(survey.drift, "differences; a run's report lists all")
     if survey.refusal:
         err.print(f"[yellow]note[/yellow] a run would be refused: {escape(survey.refusal)}", highlight=False)
 

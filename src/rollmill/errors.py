@@ -6,8 +6,10 @@ RollmillError
 │   ├── FileRefusedError       one file can't be read, or holds what it must not
 │   ├── LayoutError            no layout fits, or several do
 │   ├── NothingToReadError     a source without a data file or record
+│   ├── DriftError             the data are not what the card or the pipeline file says they are
 │   ├── QuarantineLimitError   more records were put aside than the limit allows
-│   └── ConservationError      records in differ from records published and put aside
+│   ├── ConservationError      records in differ from records published and put aside
+│   └── LayoutFaultError       a layout made rows that break the unified schema
 ├── AccessError            a source or destination is missing, unreachable, foreign or not allowed (exit 4)
 │   ├── SourceMissingError
 │   ├── ForeignDestinationError
@@ -88,6 +90,12 @@ class NothingToReadError(DataRefusedError):
     kind = "nothing_to_read"
 
 
+class DriftError(DataRefusedError):
+    """The data are not what the pipeline file claims or, with --strict-card, what is declared anywhere."""
+
+    kind = "drift"
+
+
 class QuarantineLimitError(DataRefusedError):
     """More records were put aside than the limit allows."""
 
@@ -98,6 +106,12 @@ class ConservationError(DataRefusedError):
     """Records read differ from records published, put aside and dropped by rule."""
 
     kind = "conservation"
+
+
+class LayoutFaultError(DataRefusedError):
+    """A layout made rows that break the unified schema: a fault of the layout, not of the data."""
+
+    kind = "layout_fault"
 
 
 class AccessError(RollmillError):

@@ -1,4 +1,4 @@
-"""Normalize: the good records of a unit -> rollout parquet, the others -> quarantine parquet."""
+"""Normalize: the good records of a unit -> rollout parquet and facts of its rows, the others -> quarantine parquet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from rollmill.errors import ConservationError
+from rollmill.facts import FACTS, FACTS_SCHEMA, facts_of
 from rollmill.gathering import Gathering
+from rollmill.keeping import KeptFlags
 from rollmill.layouts import Origin
 from rollmill.plan import UnitPlan
 from rollmill.quarantine import QuarantineWriter
@@ -36,13 +38,15 @@ class UnitWork:
 
 
 class _UnitWriter:
-    """Opens a unit's two files when they get their first row."""
+    """Opens a unit's files when they get their first row."""
 
     def __init__(self, plan: UnitPlan, verdict: Verdict, folder: Path) -> None:
         self._plan = plan
-        self._verdict = verdict
+        self._verdict = verdict.without(plan.keep)
+        self._flags = KeptFlags(verdict, plan.keep)
         self._folder = folder
         self._rollouts: ShardWriter | None = None
+        self._facts: ShardWriter | None = None
         self._quarantine: QuarantineWriter | None = None
         self._gathering = _gathering(plan, folder, self._write)
         self.published = 0
@@ -80,6 +84,7 @@ class _UnitWriter:
         unit, file = self._plan.unit, batch.part.file
         origin = Origin(unit.source, unit.config, unit.split, file.sha256, file.ordinal)
         table = self._plan.layout.normalize(data, rows, origin, self._plan.options)
+        table = self._flags.added(table, batch.part_index)
         self.published += len(rows)
         if self._gathering is not None:
             self._gathering.add(table)
@@ -87,8 +92,10 @@ class _UnitWriter:
             self._write(table)
 
     def _write(self, table: pa.Table) -> None:
-        if self._rollouts is None:
+        if self._rollouts is None or self._facts is None:
             self._rollouts = ShardWriter(self.path(ROLLOUTS), SCHEMA, boundary="rollout_id")
+            self._facts = ShardWriter(self.path(FACTS), FACTS_SCHEMA, boundary="rollout_key")
+        self._facts.write(facts_of(table))
         self._rollouts.write(table)
 
     def _aside(self) -> QuarantineWriter:
@@ -97,11 +104,12 @@ class _UnitWriter:
         return self._quarantine
 
     def close(self) -> tuple[Payload, ...]:
-        """Finish both files."""
+        """Finish the files."""
         if self._gathering is not None:
             self._gathering.close()
         made = (
             self._rollouts and self._rollouts.close(ROLLOUTS),
+            self._facts and self._facts.close(FACTS),
             self._quarantine and self._quarantine.close(QUARANTINE),
         )
         return tuple(payload for payload in made if payload)
@@ -127,12 +135,14 @@ def normalize_unit(plan: UnitPlan, verdict: Verdict, store: FolderStore, digest:
         for batch in reader:
             writer.add(batch)
         payloads = writer.close()
-        _check_conservation(plan, verdict, writer)
+        left = verdict.without(plan.keep)
+        _check_conservation(plan, left, writer)
         facts = {
             "rows_in": plan.unit.rows,
             "rows_published": writer.published,
             "rows_quarantined": writer.quarantined,
-            "reasons": dict(verdict.reasons),
+            "reasons": dict(left.reasons),
+            "kept": dict(verdict.reasons - left.reasons),
         }
         manifest = Manifest(STAGE, plan.normalize_key, payloads, (plan.validate_key,), facts)
         stands = store.put(manifest, {p.name: writer.path(p.name) for p in payloads})

@@ -34,45 +34,66 @@ def quarantine_schema(source: pa.Schema) -> pa.Schema:
     return pa.schema([*fields, pa.field("row", pa.struct(list(source)))] if len(source) else fields)
 
 
+def row_table(
+    part: Part,
+    batch: pa.RecordBatch,
+    rows: Sequence[int],
+    reasons: Sequence[Sequence[str]],
+    source: pa.Schema,
+) -> pa.Table:
+    """Make the table of readable source rows; `reasons` has the reasons of each, the first counts."""
+    table = conform(pa.Table.from_batches([batch]), source, file=part.file.path).combine_chunks()
+    columns = [column.combine_chunks() for column in table.columns]
+    values = pa.StructArray.from_arrays(columns, fields=list(source))
+    return _table(part, rows, reasons, {"row": values}, source)
+
+
+def reject_table(part: Part, rejects: Sequence[Reject], source: pa.Schema) -> pa.Table:
+    """Make the table of records that could not be read."""
+    more = {
+        "detail": pa.array([r.detail for r in rejects], pa.string()),
+        "raw": pa.array([r.raw for r in rejects], pa.binary()),
+        "raw_kind": pa.array([r.raw_kind for r in rejects], pa.string()),
+    }
+    return _table(part, [r.row for r in rejects], [[r.reason] for r in rejects], more, source)
+
+
+def _table(
+    part: Part,
+    rows: Sequence[int],
+    reasons: Sequence[Sequence[str]],
+    more: dict[str, pa.Array[pa.Scalar]],
+    source: pa.Schema,
+) -> pa.Table:
+    count = len(rows)
+    given = {
+        "source_digest": pa.repeat(pa.scalar(part.file.sha256), count),
+        "source_ordinal": pa.repeat(pa.scalar(part.file.ordinal, pa.int32()), count),
+        "source_row": pa.array(rows, pa.int64()),
+        "reason": pa.array([r[0] for r in reasons], pa.string()),
+        "reasons": pa.array([list(r) for r in reasons], pa.list_(pa.string())),
+    } | more
+    schema = quarantine_schema(source)
+    arrays = [given[f.name] if f.name in given else _nulls(count, f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
 class QuarantineWriter:
     """Writes the quarantine file of one unit."""
 
     def __init__(self, path: Path, source: pa.Schema) -> None:
         self._source = source
-        self._schema = quarantine_schema(source)
-        self._writer = ShardWriter(path, self._schema)
+        self._writer = ShardWriter(path, quarantine_schema(source))
 
     def add_rows(
         self, part: Part, batch: pa.RecordBatch, rows: Sequence[int], reasons: Sequence[Sequence[str]]
     ) -> None:
-        """Add readable source rows; `reasons` has the reasons of each, the first counts."""
-        table = conform(pa.Table.from_batches([batch]), self._source, file=part.file.path).combine_chunks()
-        columns = [column.combine_chunks() for column in table.columns]
-        values = pa.StructArray.from_arrays(columns, fields=list(self._source))
-        self._write(part, rows, reasons, {"row": values})
+        """Add readable source rows (see `row_table`)."""
+        self._writer.write(row_table(part, batch, rows, reasons, self._source))
 
     def add_rejects(self, part: Part, rejects: Sequence[Reject]) -> None:
         """Add records that could not be read."""
-        more = {
-            "detail": pa.array([r.detail for r in rejects], pa.string()),
-            "raw": pa.array([r.raw for r in rejects], pa.binary()),
-            "raw_kind": pa.array([r.raw_kind for r in rejects], pa.string()),
-        }
-        self._write(part, [r.row for r in rejects], [[r.reason] for r in rejects], more)
-
-    def _write(
-        self, part: Part, rows: Sequence[int], reasons: Sequence[Sequence[str]], more: dict[str, pa.Array[pa.Scalar]]
-    ) -> None:
-        count = len(rows)
-        given = {
-            "source_digest": pa.repeat(pa.scalar(part.file.sha256), count),
-            "source_ordinal": pa.repeat(pa.scalar(part.file.ordinal, pa.int32()), count),
-            "source_row": pa.array(rows, pa.int64()),
-            "reason": pa.array([r[0] for r in reasons], pa.string()),
-            "reasons": pa.array([list(r) for r in reasons], pa.list_(pa.string())),
-        } | more
-        arrays = [given[f.name] if f.name in given else _nulls(count, f.type) for f in self._schema]
-        self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._writer.write(reject_table(part, rejects, self._source))
 
     def close(self, name: str) -> Payload:
         """Finish the file."""

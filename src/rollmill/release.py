@@ -51,11 +51,13 @@ def _entry(source: SourcePlan, done: Done) -> SourceEntry:
     for config, split in source.schemas:
         splits.setdefault(config, {})[split] = Counts()
     reasons: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
     for unit in source.units:
         manifest = done[unit.normalize_key]
         place = splits[unit.unit.config]
         place[unit.unit.split] += _counts(unit.unit.name, unit.unit.rows, manifest)
         reasons.update(manifest.facts["reasons"])
+        kept.update(manifest.facts["kept"])
     snapshot = source.ingested.snapshot
     return SourceEntry(
         name=source.name,
@@ -64,6 +66,7 @@ def _entry(source: SourcePlan, done: Done) -> SourceEntry:
         layout=source.layout.tag,
         splits=splits,
         reasons=dict(sorted(reasons.items())),
+        kept=dict(sorted(kept.items())),
         license=_license(snapshot.card),
         files=_files(source, done),
     )

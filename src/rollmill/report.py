@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from rollmill.checks import near_and_all
+from rollmill.declared import Comparison, arrow_sizes, compare_plan
 from rollmill.errors import RollmillError
 from rollmill.plan import Plan, SourcePlan, UnitPlan
 from rollmill.publish import VersionManifest
 from rollmill.release import public_uri
-from rollmill.sources.card import declared_splits
 from rollmill.store import Manifest
+from rollmill.verdicts import told
 
 STAGES = ("ingest", "validate", "normalize", "publish")
 
@@ -27,17 +29,6 @@ class StageStats:
     bytes_read: int = 0
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A declared number beside the observed one. `file` is where it was declared."""
-
-    field: str
-    file: str
-    declared: int | str | None
-    observed: int | str | None
-    verdict: Literal["equal", "differs", "missing"]
-
-
 @dataclass
 class Report:
     """What a run found and did; counts are source records, `rows_written` rows of the data files."""
@@ -49,12 +40,15 @@ class Report:
     rows_dropped: int = 0
     rows_written: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
+    kept: dict[str, int] = field(default_factory=dict)
     error: dict[str, Any] | None = None
     version: dict[str, Any] | None = None
     destination: str = ""
+    data_docs: str | None = None
     stages: dict[str, StageStats] = field(default_factory=lambda: {stage: StageStats() for stage in STAGES})
     sources: list[dict[str, Any]] = field(default_factory=list)
     declared_vs_observed: list[Comparison] = field(default_factory=list)
+    dataset_checks: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -64,12 +58,14 @@ class Report:
     def public(self, number: int, digest: str) -> dict[str, Any]:
         """Give the form that is published beside the data: no local paths."""
         sources = [source | {"uri": public_uri(source["uri"])} for source in self.sources]
-        shown = replace(self, sources=sources, destination="", version={"number": number, "digest": digest})
+        shown = replace(
+            self, sources=sources, destination="", data_docs=None, version={"number": number, "digest": digest}
+        )
         return shown.as_json()
 
 
 def describe_plan(report: Report, plan: Plan) -> None:
-    """Fill in the sources and what they declare, as far as ingest knows them."""
+    """Fill in the sources, and what is declared of them beside what is there, as far as ingest knows it."""
     for source in plan.sources:
         snapshot = source.ingested.snapshot
         splits: dict[str, int] = {}
@@ -83,31 +79,62 @@ def describe_plan(report: Report, plan: Plan) -> None:
                 "revision": snapshot.revision,
                 "layout": source.layout.tag,
                 "splits": splits,
+                "rollouts": source.rollouts,
             }
         )
         report.rows_in += sum(splits.values())
-        ingested = source.ingested
-        compared = compare_declared(snapshot.card, snapshot.files, ingested.inspections, splits=ingested.source.splits)
-        report.declared_vs_observed += compared
-        report.warnings += [*snapshot.warnings, *_skips(source), *_changes(source), *_drift(compared)]
+        report.warnings += [*snapshot.warnings, *_skips(source), *_changes(source)]
+    describe_declared(report, plan)
+
+
+def describe_declared(report: Report, plan: Plan, judged: Iterable[tuple[UnitPlan, Manifest]] = ()) -> None:
+    """Set what is declared beside what is there, and tell of what differs; bytes as Arrow are known once `judged`."""
+    told_of = set(report.declared_vs_observed)
+    report.declared_vs_observed = compare_plan(plan, arrow_sizes(judged))
+    new = (comparison for comparison in report.declared_vs_observed if comparison not in told_of)
+    report.warnings += [comparison.sentence() for comparison in new if comparison.drifts]
 
 
 def describe_verdicts(report: Report, verdicts: Iterable[tuple[UnitPlan, Manifest]]) -> None:
     """Fill in what was put aside and why, and tell of checks that failed as warnings."""
     failed: Counter[tuple[str, str, str]] = Counter()
     reasons: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    unjudged: dict[tuple[str, str, str], str] = {}
     for plan, verdict in verdicts:
-        for part in verdict.facts["parts"].values():
-            reasons.update(part["reasons"])
+        for one in (one for part in verdict.facts["parts"].values() for one in told(part, plan.keep)):
+            (kept if one.kept else reasons)[one.reason] += one.count
         for finding in verdict.facts["findings"]:
             if finding["severity"] != "critical" and finding["success"] is False:
-                failed[plan.unit.source, finding["expectation"], finding["column"] or "table"] += finding["unexpected"]
-    report.reasons = dict(sorted(reasons.items()))
+                check = (plan.unit.source, finding["expectation"], finding["column"] or "table")
+                if finding["error"]:
+                    unjudged.setdefault(check, _why_unjudged(plan, finding))
+                else:
+                    failed[check] += finding["unexpected"]
+    report.reasons, report.kept = dict(sorted(reasons.items())), dict(sorted(kept.items()))
     report.rows_quarantined = reasons.total()
     report.warnings += [
         f"{source}: {expectation} ({column}) fails" + (f" for {count} records." if count else ".")
         for (source, expectation, column), count in failed.items()
     ]
+    report.warnings += [
+        f"{source}: {expectation} ({column}) can't be judged: {why}"
+        for (source, expectation, column), why in unjudged.items()
+    ]
+
+
+def _why_unjudged(plan: UnitPlan, finding: Mapping[str, Any]) -> str:
+    """Say it of a column that is not there with the file and the columns it has; else as the engine does."""
+    file, column = plan.unit.parts[0].file.path, finding["column"]
+    if column is None or column in plan.schema.names or "." in column or ", " in column:
+        return str(finding["error"])
+    return f"{file} has no column {column!r}{near_and_all(column, plan.schema.names)}"
+
+
+def describe_dataset(report: Report, found: Manifest) -> None:
+    """Fill in what was found over the whole dataset (`rollmill.dataset`), and tell of what is odd as warnings."""
+    report.dataset_checks = found.facts["checks"]
+    report.warnings += found.facts["warnings"]
 
 
 def describe_version(report: Report, version: VersionManifest) -> None:
@@ -117,9 +144,11 @@ def describe_version(report: Report, version: VersionManifest) -> None:
     report.rows_quarantined, report.rows_dropped = total.rows_quarantined, total.rows_dropped
     report.rows_written = total.rows_written
     reasons: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
     for entry in version.sources:
         reasons.update(entry.reasons)
-    report.reasons = dict(sorted(reasons.items()))
+        kept.update(entry.kept)
+    report.reasons, report.kept = dict(sorted(reasons.items())), dict(sorted(kept.items()))
 
 
 def refuse(report: Report, error: RollmillError) -> Report:
@@ -127,40 +156,6 @@ def refuse(report: Report, error: RollmillError) -> Report:
     report.verdict = "refused"
     report.error = error.as_report()
     return report
-
-
-def compare_declared(
-    card: Mapping[str, Any], files: Any, inspections: Mapping[str, Any], *, splits: Collection[str] = ()
-) -> list[Comparison]:
-    """Set the card's declared splits and example counts beside what the files hold; of `splits` only, if given."""
-    observed: dict[tuple[str, str], int] = {}
-    for file in files:
-        place = (file.config, file.split)
-        observed[place] = observed.get(place, 0) + inspections[file.sha256].rows
-    compared = []
-    for config in sorted({config for config, _ in observed}):
-        rows = {split: count for (of, split), count in observed.items() if of == config}
-        declared = {s: facts for s, facts in declared_splits(dict(card), config).items() if not splits or s in splits}
-        prefix = "" if config == "default" else f"{config}."
-        for split, facts in declared.items():
-            compared.append(_compare(f"{prefix}{split}.num_examples", facts.get("num_examples"), rows.get(split)))
-        if declared:
-            compared.append(_compare(f"{prefix}splits", len(declared), len(rows)))
-    return [comparison for comparison in compared if comparison.declared is not None]
-
-
-def _compare(name: str, declared: int | None, observed: int | None) -> Comparison:
-    verdict: Literal["equal", "differs", "missing"]
-    verdict = "missing" if observed is None else "equal" if declared == observed else "differs"
-    return Comparison(name, "README.md", declared, observed, verdict)
-
-
-def _drift(compared: list[Comparison]) -> list[str]:
-    return [
-        f"{c.file} declares {c.field} = {c.declared}, the files hold {'none' if c.observed is None else c.observed}."
-        for c in compared
-        if c.verdict != "equal"
-    ]
 
 
 def _changes(source: SourcePlan) -> list[str]:

@@ -26,7 +26,7 @@ def faults(*steps: Step) -> list[set[str]]:
         ([("a", 0, 0, None), ("a", 1, 0, None)], [set(), set()]),
         ([("a", 0, 0, False), ("a", 2, 0, True)], [set(), {"step_gap"}]),
         ([("a", 1, 0, True)], [{"step_gap"}]),
-        ([("a", None, 0, True)], [{"step_gap"}]),
+        ([("a", None, 0, True)], [{"step_unnumbered"}]),
         ([("a", 0, 0, False), ("a", 0, 0, False), ("a", 1, 0, True)], [set(), {"duplicate_step"}, set()]),
         ([("a", 0, 0, False), ("a", 0, 1, False)], [set(), set()]),
         ([("a", 0, 0, True), ("a", 1, 0, False)], [set(), {"steps_after_end"}]),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from rollmill.errors import ConfigError, DataRefusedError
 from rollmill.expectations import Check, Frames, Suite, suite_for, validate_stream
+from rollmill.expectations.engine import ExpectColumnValuesToBeFinite
 from rollmill.formats.records import JSON_TEXT_KEY
 
 NAN, INF = float("nan"), float("inf")
@@ -161,41 +162,92 @@ def test_results_are_standard_json_and_the_same_every_time() -> None:
 def test_failing_warnings_do_not_hide_each_other_or_the_rest() -> None:
     checks = (
         Check("expect_column_values_to_be_between", {"column": "nope", "min_value": 0}, severity="warning"),
-        Check("expect_column_values_to_match_regex", {"column": "prompt", "regex": "(?=a)a"}, severity="warning"),
+        Check("expect_column_values_to_match_regex", {"column": "prompt", "regex": "(a"}, severity="warning"),
         Check("expect_column_mean_to_be_between", {"column": "prompt", "min_value": 0}, severity="info"),
         Check("expect_column_values_to_match_regex", {"column": "reward", "regex": "a"}, severity="warning"),
-        Check("expect_column_values_to_be_json_parseable", {"column": "prompt"}, severity="warning"),
-        Check("expect_column_values_to_be_in_set", {"column": "reward", "value_set": [1, "a"]}, severity="warning"),
+        Check("expect_column_values_to_be_of_type", {"column": "reward", "type_": "Flaot64"}, severity="warning"),
+        Check("expect_column_values_to_match_json_schema", {"column": "prompt", "json_schema": {"type": "x"}}, "info"),
+        Check(
+            "expect_column_kl_divergence_to_be_less_than", {"column": "reward", "partition_object": {"bins": 1}}, "info"
+        ),
     )
     judgement = validate_stream(cut(FRAME), Suite("s", (*checks, *SUITE.checks)), name="t")
-    errors = [f.error or "" for f in judgement.findings[:6]]
-    assert all(f.success is False for f in judgement.findings[:6])
-    assert "There is no column 'nope'. The columns are: prompt, response, reward." in errors[0]
-    assert "look-around" in errors[1]
+    errors = [f.error or "" for f in judgement.findings[:7]]
+    assert all(f.success is False for f in judgement.findings[:7])
+    assert errors[0] == (
+        "Suite 's', expect_column_values_to_be_between: There is no column 'nope'. "
+        "The columns are: prompt, response, reward."
+    )
+    assert "regex '(a' is not valid" in errors[1]
     assert "'prompt' is String" in errors[2]
-    assert "expected String type, got: f64" in errors[3]
-    assert "does not serve expect_column_values_to_be_json_parseable" in errors[4]
-    assert "unexpected value" in errors[5]
+    assert "'reward' is Float64, not text" in errors[3]
+    assert "'Flaot64' is no type of Polars" in errors[4]
+    assert "JSON schema is not valid" in errors[5]
+    assert "Invalid partition object" in errors[6]
     assert judgement.bad.equals(validate_stream(cut(FRAME), SUITE, name="t").bad)
-    assert all(f.error is None for f in judgement.findings[6:])
+    assert all(f.error is None for f in judgement.findings[7:])
+
+
+def test_an_expectation_that_fails_while_it_is_asked_what_it_needs_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr(ExpectColumnValuesToBeFinite, "get_validation_dependencies", fail)
+    check = Check("expect_column_values_to_be_finite", {"column": "reward"}, severity="warning")
+    others = (Check("expect_column_values_to_not_be_null", {"column": "reward"}, severity="warning"), *SUITE.checks[:2])
+    first, *rest = validate_stream(cut(FRAME), Suite("s", (check, *others)), name="t").findings
+    assert first.error == "Suite 's', expect_column_values_to_be_finite: no idea"
+    assert [finding.error for finding in rest] == [None] * 3
 
 
 @pytest.mark.parametrize(
     ("expectation", "kwargs"),
     [
-        ("column_values_to_be_of_type", {"column": "prompt", "type_": "String"}),
-        ("column_pair_values_to_be_equal", {"column_A": "prompt", "column_B": "response"}),
-        ("column_distinct_values_to_be_in_set", {"column": "prompt", "value_set": ["a"]}),
-        ("column_values_to_match_regex_list", {"column": "prompt", "regex_list": ["a"]}),
-        ("multicolumn_sum_to_equal", {"column_list": ["reward", "reward"], "sum_total": 3}),
-        ("table_row_count_to_equal_other_table", {"other_table_name": "x"}),
+        ("column_values_to_be_null", {"column": "nope"}),
+        ("column_pair_values_to_be_equal", {"column_A": "prompt", "column_B": "nope"}),
+        ("compound_columns_to_be_unique", {"column_list": ["prompt", "nope"]}),
+        ("column_distinct_values_to_be_in_set", {"column": "nope", "value_set": ["a"]}),
+        ("column_type_to_be", {"column": "nope", "type_": "String"}),
+        ("column_mean_to_be_between", {"column": "nope", "min_value": 0}),
     ],
 )
-def test_what_is_not_served_says_so(expectation: Any, kwargs: Any) -> None:
+def test_a_column_that_is_not_there_is_told_with_suite_and_columns(expectation: Any, kwargs: Any) -> None:
     check = Check(f"expect_{expectation}", kwargs, severity="warning")
-    (finding,) = validate_stream(cut(FRAME), Suite("s", (check,)), name="t").findings
+    (finding,) = validate_stream(cut(FRAME), Suite("mine", (check,)), name="t").findings
+    assert finding.error == (
+        f"Suite 'mine', expect_{expectation}: There is no column 'nope'. The columns are: prompt, response, reward."
+    )
+
+
+@pytest.mark.parametrize(
+    ("expectation", "kwargs"),
+    [
+        ("table_row_count_to_equal_other_table", {"other_table_name": "x"}),
+        ("column_kl_divergence_to_be_less_than", {"column": "reward", "threshold": 0.1}),
+        (
+            "query_results_to_match_comparison",
+            {"base_query": "SELECT 1", "comparison_query": "SELECT 1", "comparison_data_source_name": "x"},
+        ),
+    ],
+)
+def test_what_is_not_served_says_so_and_hides_nothing(expectation: Any, kwargs: Any) -> None:
+    check = Check(f"expect_{expectation}", kwargs, severity="warning")
+    finding, *others = validate_stream(cut(FRAME), Suite("s", (check, *SUITE.checks)), name="t").findings
     assert finding.success is False
-    assert (finding.error or "").startswith("The Polars engine ")
+    assert (finding.error or "").startswith(f"Suite 's', expect_{expectation}: The Polars engine ")
+    assert all(other.error is None for other in others)
+
+
+def test_a_regex_that_polars_cannot_run_is_run_by_python_and_noted() -> None:
+    check = Check("expect_column_values_to_match_regex", {"column": "prompt", "regex": "^(?!d)"}, severity="warning")
+    stream = Counted(FRAME.schema, [FRAME[:3], FRAME[3:]])
+    (finding,) = validate_stream(stream, Suite("s", (check,)), name="t").findings
+    assert (finding.success, finding.unexpected, finding.error) == (False, 2, None)
+    assert "'^(?!d)'" in (finding.note or "")
+    assert "Python" in (finding.note or "")
+    assert stream.passes == 1
 
 
 def test_a_critical_check_that_cannot_be_made_refuses_the_data() -> None:

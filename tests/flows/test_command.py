@@ -137,3 +137,43 @@ def test_no_process_outlives_a_run(signal_sent: int, tmp_path: Path, env: dict[s
     assert "Traceback" not in said
     _, alive = psutil.wait_procs(children, timeout=120)
     assert alive == []
+
+
+@pytest.fixture
+def stale(tmp_path: Path) -> Path:
+    """A source whose card declares one record more than there is."""
+    source = write_prompt_response(tmp_path / "lab", scale=0.001)
+    card = source / "README.md"
+    card.write_text(card.read_text().replace("num_examples: 17", "num_examples: 18"))
+    return source
+
+
+@pytest.mark.flow
+def test_a_stale_card_is_a_note_and_with_strictness_a_refusal(tmp_path: Path, stale: Path, env: dict[str, str]) -> None:
+    arguments = ("run", stale, "--to", "out", "--store", "store", "--json", "r.json")
+    said = "lab: README.md declares train.num_examples = 18, the files hold 17 (records)."
+    strict = rollmill(*arguments, "--strict-card", env=env, cwd=tmp_path)
+    assert (strict.returncode, said in strict.stderr, (tmp_path / "out").exists()) == (3, True, False)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["verdict"], report["error"]["kind"], report["error"]["file"]) == ("refused", "drift", "README.md")
+    loose = rollmill(*arguments, env=env, cwd=tmp_path)
+    assert (loose.returncode, loose.stderr) == (0, f"note {said}\n")
+    published = files_under(tmp_path / "out")
+    again = rollmill(*arguments, "--strict-card", env=env, cwd=tmp_path)
+    assert (again.returncode, said in again.stderr) == (3, True)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["verdict"], report["rows_in"], report["declared_vs_observed"] != []) == ("refused", 17, True)
+    assert files_under(tmp_path / "out") == published
+
+
+def test_a_flag_beside_a_pipeline_file_leaves_the_other_limits_alone(
+    tmp_path: Path, stale: Path, env: dict[str, str]
+) -> None:
+    file = tmp_path / "pipeline.yaml"
+    file.write_text("name: x\nsources: [{uri: lab}]\ndestination: out\nstore: store\nvalidation: {strict_card: true}\n")
+    done = rollmill("plan", file, "--max-quarantine", "0.5", env=env, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "note a run would be refused: What is declared differs" in done.stderr
+    file.write_text(file.read_text().replace("strict_card: true", "max_quarantine: 0.5"))
+    assert "would be refused" in rollmill("plan", file, "--strict-card", env=env, cwd=tmp_path).stderr
+    assert "would be refused" not in rollmill("plan", file, env=env, cwd=tmp_path).stderr

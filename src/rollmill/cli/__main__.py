@@ -1,0 +1,5 @@
+"""`python -m rollmill.cli`."""
+
+from rollmill.cli import main
+
+main()
