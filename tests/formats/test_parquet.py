@@ -1,5 +1,6 @@
 import base64
 import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from pyarrow.parquet import encryption
 
 from rollmill.errors import FileRefusedError
-from rollmill.formats import inspect, read
+from rollmill.formats import inspect, parquet, read
 
 
 def write(tmp_path, table, **options):
@@ -261,3 +262,16 @@ def test_the_note_of_datasets_is_kept_if_it_is_of_a_sensible_length(tmp_path, no
     table = pa.table({"a": [1]}).replace_schema_metadata({"huggingface": note})
     pq.write_table(table, tmp_path / "a.parquet")
     assert inspect(tmp_path / "a.parquet", "a.parquet").note == kept
+
+
+def test_records_that_would_fill_the_memory_are_refused_before_they_are_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "RECORD_CEILING", 1 << 20)
+    path = tmp_path / "train.parquet"
+    table = pa.table({"prompt": ["p"] * 8, "response": ["r"] * 5 + ["0" * (3 << 20)] * 3})
+    pq.write_table(table, path, row_group_size=5, compression="zstd", use_dictionary=False)
+    assert path.stat().st_size < 1 << 20, "a small file"
+    with pytest.raises(FileRefusedError, match="row group 1 have 3 MiB each once unpacked") as caught:
+        parquet.inspect(path, "train.parquet")
+    assert (caught.value.file, caught.value.row) == ("train.parquet", 5)

@@ -24,6 +24,9 @@ _STREAM_BUFFER = 4 << 20
 _PROBE_ROWS = 64
 _PROBE_BUFFER = 256 << 10
 _LONGEST_NOTE = 1 << 20
+RECORD_CEILING = 256 << 20
+"""Mean bytes of a row group's records, once unpacked, above which a file is refused."""
+
 _DICTIONARY_BYTES = 4 << 20
 """Writers give up a dictionary above 1 to 2 MB: a larger column is mostly stored as it is."""
 
@@ -32,7 +35,7 @@ def inspect(path: Path, name: str) -> Inspection:
     """Read the footer: records, schema and row groups. No data page is opened.
 
     Raises FileRefusedError for a truncated, damaged or encrypted file, for a footer whose row counts do not add up, and
-    for two columns of one name.
+    for two columns of one name, or for records above `RECORD_CEILING`.
     """
     size, footer = _check_tail(path, name)
     with _open(path, name) as file:
@@ -53,6 +56,7 @@ def inspect(path: Path, name: str) -> Inspection:
             file=name,
             column=twice[0],
         )
+    _check_records(groups, name)
     rows = sum(group.rows for group in groups)
     if rows != promised:
         raise _damaged(name, f"its footer promises {promised} rows, its row groups hold {rows}")
@@ -146,6 +150,21 @@ def _note(schema: pa.Schema) -> str | None:
     """Give what HF datasets noted of the features, if it is text of a sensible length."""
     note = (schema.metadata or {}).get(b"huggingface", b"")
     return note.decode("utf-8", "replace") if 0 < len(note) <= _LONGEST_NOTE else None
+
+
+def _check_records(groups: tuple[RowGroup, ...], name: str) -> None:
+    """Refuse a row group whose records can't be held in memory one by one, before any is unpacked."""
+    row = 0
+    for number, group in enumerate(groups):
+        if group.bytes > RECORD_CEILING * max(1, group.rows):
+            size = group.bytes // max(1, group.rows) >> 20
+            raise FileRefusedError(
+                f"{name}: the records of row group {number} have {size:,} MiB each once unpacked, above the ceiling "
+                f"of {RECORD_CEILING >> 20} MiB. Check the export: no rollout is as long as that.",
+                file=name,
+                row=row,
+            )
+        row += group.rows
 
 
 def _groups(metadata: pq.FileMetaData) -> tuple[RowGroup, ...]:
